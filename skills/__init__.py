@@ -1,0 +1,1 @@
+"""What agents read: it ships in the wheel as data and holds no code."""
