@@ -1,0 +1,1 @@
+"""Agents at work: session hosts, harnesses, clones, prompts and the seat."""
