@@ -14,9 +14,8 @@ PARALLEL := -n 2 --dist loadfile
 # A stamp is older than what it was made from only when that has changed.
 RUN_READY := .venv/run.stamp
 DEV_READY := .venv/dev.stamp
-TOOLS_READY := .tools/test-tools.stamp
 
-.PHONY: help demo test check crash lock clean
+.PHONY: help demo test check crash lock tools clean
 
 help: ## Say what there is.
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +23,7 @@ help: ## Say what there is.
 demo: $(RUN_READY) ## Tell the whole story on this machine (MODE=poll: without a webhook; KEEP=1: leave it running).
 	@$(BIN)/the-loop demo $(if $(MODE),--mode '$(MODE)') $(if $(filter-out 0,$(KEEP)),--keep)
 
-test: $(DEV_READY) $(TOOLS_READY) ## Set up what the tests need and run all of them but the crash matrix.
+test: $(DEV_READY) tools ## Set up what the tests need and run all of them but the crash matrix.
 	$(PYTEST) $(PARALLEL) -m "not crash"
 
 check: $(DEV_READY) ## Check style, types, layers, dependencies, spelling and that docs and code agree.
@@ -36,11 +35,14 @@ check: $(DEV_READY) ## Check style, types, layers, dependencies, spelling and th
 	$(BIN)/codespell
 	$(PYTEST) tests/tidy
 
-crash: $(DEV_READY) $(TOOLS_READY) ## Run the long crash matrix.
+crash: $(DEV_READY) tools ## Run the long crash matrix.
 	$(PYTEST) -m crash
 
 lock: $(DEV_READY) ## Choose new versions of all dependencies and write requirements/ anew.
 	bash scripts/lock.sh
+
+tools: ## Install what only tests use and Python cannot bring, where it can be had.
+	@bash scripts/test_tools.sh
 
 clean: ## Remove the environment, the tools and what tests and checks keep.
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
@@ -52,7 +54,3 @@ $(RUN_READY): requirements/run.txt pyproject.toml scripts/environment.sh
 $(DEV_READY): requirements/dev.txt $(RUN_READY)
 	@PYTHON='$(PYTHON)' bash scripts/environment.sh dev
 	@touch $@
-
-$(TOOLS_READY): scripts/test_tools.sh $(wildcard tests/e2e/install_agent.sh)
-	@bash scripts/test_tools.sh
-	@mkdir -p $(@D) && touch $@

@@ -28,7 +28,7 @@ make_venv() {
   echo "Making .venv with $("$python" --version)"
   "$python" -m venv --clear .venv >/dev/null 2>&1 && return
   "$python" -m venv --clear --without-pip .venv
-  "$python" -m pip --python .venv/bin/python install --quiet pip
+  "$python" -m pip --python .venv/bin/python install -qq pip
 }
 
 if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
@@ -37,7 +37,7 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
 fi
 
 echo "Installing what '$purpose' needs (requirements/$purpose.txt)"
-.venv/bin/python -m pip install --quiet --require-hashes -r "requirements/$purpose.txt"
+.venv/bin/python -m pip install -qq --require-hashes -r "requirements/$purpose.txt"
 if [ "$purpose" = run ]; then
-  .venv/bin/python -m pip install --quiet --no-deps --editable .
+  .venv/bin/python -m pip install -qq --no-deps --editable .
 fi

@@ -7,6 +7,6 @@ compile() {
     --no-emit-index-url --no-header pyproject.toml "$@"
 }
 
-.venv/bin/python -m pip install --quiet uv
+.venv/bin/python -m pip install -qq uv
 compile -o requirements/run.txt
 compile -c requirements/run.txt --group dev -o requirements/dev.txt

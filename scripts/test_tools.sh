@@ -4,6 +4,10 @@ set -uo pipefail
 
 examples_version=7.6.1
 
+# Node does not look at the system's own list of authorities unless it is told to; pip and apt do.
+authorities=/etc/ssl/certs/ca-certificates.crt
+if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -r "$authorities" ]; then export NODE_EXTRA_CA_CERTS=$authorities; fi
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 missing() { echo "Not installed: $1. Tests that need it are skipped and say so."; }
