@@ -1,4 +1,4 @@
-"""What holds for every test: no network beyond this machine, nothing of the person who runs them, no deadline by luck."""
+"""What holds for every test: loopback only, nothing of the person who runs them, no deadline by luck."""
 
 from __future__ import annotations
 
