@@ -1,0 +1,1 @@
+"""What must survive: the only room that speaks SQL, its committer and its numbered migrations."""

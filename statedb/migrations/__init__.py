@@ -1,0 +1,1 @@
+"""Numbered SQL files; `user_version` says which have run."""

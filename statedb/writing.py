@@ -1,0 +1,141 @@
+"""Writes the rows of decisions: each table by one prepared statement, run over all rows of a batch."""
+
+from __future__ import annotations
+
+import apsw
+
+from statedb import codec
+from statedb.rows import DeliveryRow, EchoRow, FateRow, ItemRow, ReplyRow, Rows, TextRow
+
+REPLY_LIFE_MS = 24 * 3600 * 1000
+"""How long a reply is tried before it is abandoned."""
+
+
+def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
+    """Write all of it inside the open transaction. Later rows of one identity win."""
+    many = connection.executemany
+    many(_THREAD, ((t.host, t.repository_id, t.number, item) for t, item in rows.threads))
+    many(_ITEM, map(_item, rows.items))
+    many(
+        _EVENT,
+        (
+            (accepted.key, codec.write_event(accepted.event), accepted.event.body, accepted.event.url, accepted.accepted_at_ms)
+            for accepted in rows.events
+        ),
+    )
+    many(_FATE, map(_fate, rows.fates))
+    many(_DELIVERY, map(_delivery, rows.deliveries))
+    many(_TEXT, map(_text, rows.texts))
+    many(
+        _COMMAND,
+        ((c.key, item, c.verb, c.place.at_ms, c.place.fact, c.place.number) for item, c in rows.commands),
+    )
+    many(_ACCOUNT, ((a.host, a.login, a.account_id, now_ms) for a in rows.accounts))
+    many(_BODY, ((body, key) for key, body in rows.new_bodies))
+    for reply in rows.replies:
+        write_reply(connection, reply)
+    for echo in rows.echoes:
+        _write_echo(connection, echo, now_ms)
+    for turn_id in rows.cancelled_turns:
+        connection.execute("UPDATE turns SET state = 'cancelled', ended_at = ? WHERE turn_id = ? AND state = 'frozen'", (now_ms, turn_id))
+        connection.execute(
+            "UPDATE fates SET step = 'queued', turn_id = NULL, changed_at = ? WHERE turn_id = ? AND step = 'frozen'",
+            (now_ms, turn_id),
+        )
+
+
+def write_reply(connection: apsw.Connection, reply: ReplyRow) -> bool:
+    """Record something to say; False where the same (origin, kind, number) is recorded already."""
+    connection.execute(
+        "INSERT OR IGNORE INTO replies (reply_id, origin, kind, number, item_id, turn_id, channel, target, whole, parts_total,"
+        " state, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?,1,'open',?,?)",
+        (
+            reply.reply_id, reply.origin, reply.kind, reply.number, reply.item_id, reply.turn_id, reply.channel,
+            reply.target, reply.whole, reply.created_at_ms, reply.created_at_ms + REPLY_LIFE_MS,
+        ),
+    )  # fmt: skip
+    if not connection.changes():
+        return False
+    connection.execute(
+        "INSERT INTO reply_parts (reply_id, part, body, body_sha256, marker, state, wire, retry_at, updated_at)"
+        " VALUES (?, 0, ?, '', ?, 'queued', 'never', ?, ?)",
+        (reply.reply_id, reply.body, reply.marker, reply.created_at_ms, reply.created_at_ms),
+    )
+    return True
+
+
+_THREAD = "INSERT OR IGNORE INTO threads (host, repository_id, number, item_id) VALUES (?,?,?,?)"
+_ITEM = (
+    "INSERT INTO items (item_id, host, repository_id, number, repository, phase, folded, failed_generation, refused,"
+    " refused_since, snapshot, snapshot_updated_at, other_instance, other_instance_at, newest_at, removal, created_at,"
+    " changed_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (item_id) DO UPDATE SET"
+    " repository = excluded.repository, phase = excluded.phase, folded = excluded.folded,"
+    " failed_generation = excluded.failed_generation, refused = excluded.refused, refused_since = excluded.refused_since,"
+    " snapshot = excluded.snapshot, snapshot_updated_at = excluded.snapshot_updated_at,"
+    " other_instance = excluded.other_instance, other_instance_at = excluded.other_instance_at,"
+    " newest_at = excluded.newest_at, removal = excluded.removal, changed_at = excluded.changed_at"
+)
+_EVENT = "INSERT OR IGNORE INTO events (event_key, document, body, url, accepted_at) VALUES (?,?,?,?,?)"
+_FATE = (
+    "INSERT INTO fates (event_key, item_id, fate, step, outcome, reason, verb, effect, place_at, place_fact, place_number,"
+    " attempts, next_at, turn_id, decision, decided_at, changed_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " ON CONFLICT (event_key, item_id) DO UPDATE SET fate = excluded.fate, step = excluded.step,"
+    " outcome = excluded.outcome, reason = excluded.reason, verb = excluded.verb, effect = excluded.effect,"
+    " attempts = excluded.attempts, next_at = excluded.next_at, turn_id = excluded.turn_id,"
+    " decision = excluded.decision, decided_at = excluded.decided_at, changed_at = excluded.changed_at, fence = fence + 1"
+)
+_DELIVERY = (
+    "INSERT INTO deliveries (road, delivery_id, event_key, first_at, last_at, arrivals, resolved_at)"
+    " VALUES (?,?,?,?,?,1,?) ON CONFLICT (road, delivery_id) DO UPDATE SET"
+    " last_at = excluded.last_at, arrivals = arrivals + 1, resolved_at = coalesce(resolved_at, excluded.resolved_at)"
+)
+_TEXT = (
+    "INSERT INTO texts (host, fact, object_id, item_id, event_key, updated_at, body_sha256, verbs, deleted_at)"
+    " VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (host, fact, object_id) DO UPDATE SET event_key = excluded.event_key,"
+    " updated_at = excluded.updated_at, body_sha256 = excluded.body_sha256, verbs = excluded.verbs,"
+    " deleted_at = coalesce(deleted_at, excluded.deleted_at)"
+)
+_COMMAND = (
+    "INSERT OR IGNORE INTO commands (event_key, item_id, verb, place_at, place_fact, place_number) VALUES (?,?,?,?,?,?)"
+)
+_ACCOUNT = "INSERT OR IGNORE INTO accounts (host, login, account_id, pinned_at) VALUES (?,?,?,?)"
+_BODY = "UPDATE events SET body = ? WHERE event_key = ?"
+
+
+def _item(row: ItemRow) -> tuple[object, ...]:
+    return (
+        row.item_id, row.home.host, row.home.repository_id, row.home.number, row.repository,
+        row.folded.phase, codec.write_folded(row.folded), row.failed_generation, row.refused, row.refused_since_ms,
+        codec.write_snapshot(row.snapshot) if row.snapshot else None,
+        row.snapshot.updated_at_ms if row.snapshot else 0,
+        row.other_instance, row.other_instance_at_ms, row.newest_ms, row.removal, row.created_at_ms, row.changed_at_ms,
+    )  # fmt: skip
+
+
+def _fate(row: FateRow) -> tuple[object, ...]:
+    return (
+        row.event_key, row.item_id, row.fate, row.step, row.outcome or "", row.reason or "", row.verb or "", row.effect,
+        row.place.at_ms, row.place.fact, row.place.number, row.attempts, row.next_at_ms, row.turn_id, row.decision,
+        row.decided_at_ms, row.changed_at_ms,
+    )  # fmt: skip
+
+
+def _delivery(row: DeliveryRow) -> tuple[object, ...]:
+    return (row.road, row.delivery_id, row.event_key, row.at_ms, row.at_ms, row.at_ms if row.resolved else None)
+
+
+def _text(row: TextRow) -> tuple[object, ...]:
+    return (
+        row.host, row.fact, row.object_id, row.item_id, row.event_key, row.updated_at_ms, row.body_sha256,
+        codec.dump(list(row.verbs)), row.deleted_at_ms,
+    )  # fmt: skip
+
+
+def _write_echo(connection: apsw.Connection, echo: EchoRow, now_ms: int) -> None:
+    connection.execute(
+        "UPDATE reply_parts SET state = 'delivered', wire = 'yes', provider_id = ?, provider_url = ?, updated_at = ?"
+        " WHERE reply_id = ? AND part = ? AND state <> 'delivered'",
+        (echo.provider_id, echo.url, now_ms, echo.reply_id, echo.part),
+    )
+    if connection.changes():
+        connection.execute("UPDATE replies SET state = 'delivered' WHERE reply_id = ?", (echo.reply_id,))
