@@ -1,0 +1,1 @@
+"""What happened: the catalogue of event types, the one writer of log lines, and their reader."""

@@ -1,0 +1,72 @@
+"""A file to which several processes append whole lines, and which somebody may rotate, remove or fill up."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+class AppendedFile:
+    """Appends each line by one write to the file that has the path at that moment; made with mode 0600 if missing."""
+
+    __slots__ = ("_descriptor", "_device", "_inode", "_path", "_torn")
+
+    def __init__(self, path: Path) -> None:
+        """The file and its folder are made at the first append."""
+        self._path = path
+        self._descriptor = -1
+        self._device = -1
+        self._inode = -1
+        self._torn = False
+
+    def append(self, line: bytes) -> None:
+        """Append a line that ends with a newline, whole or not at all for a reader; raises OSError where it cannot.
+
+        A line of which the disk took only a part stands in the file as a torn one; the next append ends it first, so
+        that it swallows nothing, and the caller gives the same line again.
+        """
+        try:
+            self._follow_path()
+            whole = b"\n" + line if self._torn else line
+            if os.write(self._descriptor, whole) != len(whole):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+            self._torn = False
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the file; the next append opens it again. Safe to repeat."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _follow_path(self) -> None:
+        if self._descriptor >= 0:
+            try:
+                found = os.stat(self._path)  # noqa: PTH116 - runs before every line; Path.stat costs twice as much
+            except FileNotFoundError:
+                found = None
+            if found is not None and (found.st_ino, found.st_dev) == (self._inode, self._device):
+                return
+            self.close()
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self._descriptor = open_for_append(self._path)
+        except FileNotFoundError:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._descriptor = open_for_append(self._path)
+        opened = os.fstat(self._descriptor)
+        self._inode, self._device = opened.st_ino, opened.st_dev
+        self._torn = (
+            stat.S_ISREG(opened.st_mode)
+            and opened.st_size > 0
+            and os.pread(self._descriptor, 1, opened.st_size - 1) != b"\n"
+        )
+
+
+def open_for_append(path: Path) -> int:
+    """A descriptor of the file, readable so that its last byte can be looked at."""
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
