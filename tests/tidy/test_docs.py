@@ -24,7 +24,7 @@ def decisions() -> list[str]:
     return [path for path in markdown_files() if path.startswith("docs/decisions/")]
 
 
-@pytest.mark.parametrize("module", ["domain.model", "domain.policy", "domain.control"])
+@pytest.mark.parametrize("module", ["domain.model", "domain.policy", "domain.control", "domain.markdown"])
 def test_the_glossary_names_every_word_that_the_domain_fixes(module: str) -> None:
     glossary = tree.read("docs/glossary.md")
     fixed = [
