@@ -1,0 +1,88 @@
+"""Where a reply by mail ends: below it stand the quoted mail and the signature, which are not its author's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from domain.markdown import Line, Place
+
+WROTE = (
+    "wrote", "schrieb", "a écrit", "escribió", "ha scritto", "escreveu", "schreef", "skrev", "kirjoitti", "napisał",
+    "napsal", "написал", "пишет", "yazdı", "写道", "寫道", "のメール", "작성",
+)  # fmt: skip
+"""The verb of the line that mail programs put over a quoted mail: «On … wrote:», «Am … schrieb …:» and their like."""
+
+FROM = ("From", "Von", "De", "Da", "Van", "Från", "Fra", "Od", "От", "发件人", "差出人")
+"""The first field of the head that Outlook and its like put over a mail."""
+
+SENT = (
+    "Sent", "Date", "Gesendet", "Datum", "Envoyé", "Enviado", "Fecha", "Data", "Inviato", "Verzonden", "Skickat",
+    "Sendt", "Wysłano", "Отправлено", "Дата", "发送时间", "送信日時",
+)  # fmt: skip
+"""The field that follows it within three lines."""
+
+_LINES_MAX = 3
+_HEADER_CHARACTERS_MAX = 400
+_WROTE_BEGINS = re.compile(
+    r"(?:On|Am|Le|El|Il|Em|Op|Den|Dnia|W dniu|В|в)\s|[在于於]|\d{4}[\W年년]|\w{2,5}[.,]*\s\d", re.IGNORECASE
+)
+_WROTE_ENDS = re.compile(rf"(?:{'|'.join(WROTE)}).*[:：]$", re.IGNORECASE)
+_FROM_FIELD = re.compile(rf"(?:{'|'.join(FROM)})\s?[:：]", re.IGNORECASE)
+_MAIL_HEAD = re.compile(rf"{_FROM_FIELD.pattern}.*\s(?:{'|'.join(SENT)})\s?[:：]", re.IGNORECASE)
+_FORWARD_RULE = re.compile(
+    r"-{4,}\s*(?:original message|forwarded message|ursprüngliche nachricht)\s*-{4,}", re.IGNORECASE
+)
+_OPAQUE = (Place.FENCED, Place.INDENTED, Place.INLINE_CODE, Place.HTML, Place.HTML_COMMENT)
+
+
+def first_tail_line(source: str, lines: Sequence[Line]) -> int | None:
+    """The number of the source line with which the tail begins, or None where the whole text is the author's.
+
+    A header over quoted lines (`>`) begins no tail: the quote is known as such, and below it the author may go on.
+    """
+    starts = [number for number in (_signature(source, lines), _header(lines)) if number is not None]
+    return min(starts, default=None)
+
+
+def _signature(source: str, lines: Sequence[Line]) -> int | None:
+    """The first line of two hyphens; read from the source, since below a paragraph Markdown makes it a heading's rule."""
+    if "--" not in source:
+        return None
+    opaque = {line.number for line in lines if line.place in _OPAQUE}
+    numbered = enumerate(re.split(r"\r\n?|\n", source), start=1)
+    return next((number for number, text in numbered if text.rstrip() == "--" and number not in opaque), None)
+
+
+def _header(lines: Sequence[Line]) -> int | None:
+    seen = [line for line in lines if line.place not in _OPAQUE]
+    texts = [line.text.strip() if line.place is not Place.QUOTE else "" for line in seen]
+    for index, line in enumerate(seen):
+        if texts[index] and _begins_tail(index, seen, texts):
+            return line.number
+    return None
+
+
+def _begins_tail(index: int, seen: Sequence[Line], texts: Sequence[str]) -> bool:
+    if _FORWARD_RULE.match(texts[index]):
+        return True
+    if _FROM_FIELD.match(texts[index]) and _MAIL_HEAD.match(_joined(texts, index, index + 1 + _LINES_MAX)):
+        return True
+    count = _wrote_header_lines(index, texts)
+    below = seen[index + count] if index + count < len(seen) else None
+    return count > 0 and (below is None or below.place is not Place.QUOTE)
+
+
+def _wrote_header_lines(index: int, texts: Sequence[str]) -> int:
+    """Over how many lines the header that begins at `index` runs; 0 where none begins. A wrapped one has a date."""
+    if not _WROTE_BEGINS.match(texts[index]):
+        return 0
+    for end in range(index + 1, min(index + _LINES_MAX, len(texts)) + 1):
+        header = _joined(texts, index, end)
+        if _WROTE_ENDS.search(header) and (end == index + 1 or re.search(r"\d", header)):
+            return end - index
+    return 0
+
+
+def _joined(texts: Sequence[str], start: int, end: int) -> str:
+    return " ".join(text[:_HEADER_CHARACTERS_MAX] for text in texts[start:end])
