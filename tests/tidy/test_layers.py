@@ -46,10 +46,6 @@ def test_every_tool_is_told_of_every_room(where, rooms_named) -> None:
     assert rooms_named(setting) == tree.rooms()
 
 
-def test_what_is_listed_as_no_room_exists() -> None:
-    assert [name for name in tree.NO_ROOMS if not (tree.ROOT / name).is_dir()] == []
-
-
 def test_every_folder_with_code_in_a_room_is_a_package() -> None:
     folders = {file.path.rpartition("/")[0] for file in tree.product_files()}
     assert sorted(folder for folder in folders if not (tree.ROOT / folder / "__init__.py").is_file()) == []

@@ -15,9 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 NO_ROOMS = {
     "tests": "tests look at the rooms and are no part of the product",
     "benchmarks": "measures the product from outside",
-    "scripts": "sets the project up",
-    "docs": "is read by people",
-    "requirements": "holds the locks",
     "skills": "is data that agents read; it holds no code",
 }
 
