@@ -33,36 +33,36 @@ SQL = {"statedb/": "the one room that speaks SQL"}
 
 
 def test_every_python_file_starts_with_a_sentence_that_says_what_it_is() -> None:
-    assert _findings(rules.missing_introduction, tree.python_files()) == []
+    _assert_none(_findings(rules.missing_introduction, tree.python_files()))
 
 
 def test_files_and_functions_keep_inside_the_walls() -> None:
     found = _findings(rules.oversized, tree.python_files())
-    assert [finding for finding in found if finding.rpartition(": ")[0] not in OVERSIZED_WITH_REASON] == []
+    _assert_none([finding for finding in found if finding.rpartition(": ")[0] not in OVERSIZED_WITH_REASON])
 
 
 def test_modules_are_imported_by_their_full_path() -> None:
-    assert _findings(rules.relative_imports, tree.python_files()) == []
+    _assert_none(_findings(rules.relative_imports, tree.python_files()))
 
 
 def test_no_code_names_a_ticket() -> None:
-    assert _findings(rules.tickets, tree.python_files()) == []
+    _assert_none(_findings(rules.tickets, tree.python_files()))
 
 
 def test_nothing_in_the_product_is_unfinished() -> None:
-    assert _findings(rules.unfinished, tree.product_files()) == []
+    _assert_none(_findings(rules.unfinished, tree.product_files()))
 
 
 def test_no_file_tells_on_which_machine_it_was_written() -> None:
     texts = ((path, (tree.ROOT / path).read_bytes().decode("utf-8", "replace")) for path in tree.project_files())
-    assert [finding for path, text in texts for finding in rules.machine_traces(path, text)] == []
+    _assert_none([finding for path, text in texts for finding in rules.machine_traces(path, text)])
 
 
 def test_the_domain_is_pure() -> None:
     domain = [file for file in tree.product_files() if file.room == "domain"]
     assert domain, "there is no domain to look at"
-    assert _findings(rules.impure_imports, domain) == []
-    assert _findings(rules.clocks_read, domain) == []
+    _assert_none(_findings(rules.impure_imports, domain))
+    _assert_none(_findings(rules.clocks_read, domain))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_domain_is_pure() -> None:
     ],
 )
 def test_what_touches_the_machine_is_done_only_in_the_rooms_that_are_for_it(rule, places) -> None:
-    assert _findings(rule, _outside(places)) == []
+    _assert_none(_findings(rule, _outside(places)))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_library_with_one_door_is_imported_only_behind_it(library, places) -> 
         for file in _outside(places)
         if any(module.split(".")[0] == library for module in rules.imported_modules(file))
     ]
-    assert users == []
+    _assert_none(users)
 
 
 def _outside(places) -> list[tree.PythonFile]:
@@ -96,3 +96,7 @@ def _outside(places) -> list[tree.PythonFile]:
 
 def _findings(rule, files) -> list[str]:
     return [finding for file in files for finding in rule(file)]
+
+
+def _assert_none(findings: list[str]) -> None:
+    assert not findings, "\n".join(["found:", *findings])
