@@ -43,7 +43,15 @@ PURE_LIBRARIES = frozenset({"markdown_it"})
 CLOCK_CALLS = frozenset(
     {"time.time", "time.time_ns", "time.sleep", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
 )
-THREAD_STARTERS = frozenset({"Thread", "Timer", "ThreadPoolExecutor", "ProcessPoolExecutor", "start_new_thread"})
+THREAD_STARTERS = frozenset(
+    {
+        "threading.Thread",
+        "threading.Timer",
+        "_thread.start_new_thread",
+        "concurrent.futures.ThreadPoolExecutor",
+        "concurrent.futures.ProcessPoolExecutor",
+    }
+)
 PROCESS_STARTERS = frozenset(
     {
         "os.system",
@@ -127,11 +135,15 @@ def impure_imports(file: PythonFile) -> Iterator[str]:
 
 def threads_started(file: PythonFile) -> Iterator[str]:
     """Calls and subclasses of what starts a thread or a pool."""
-    for node in ast.walk(file.tree()):
+    tree = file.tree()
+    origins = _origins(tree)
+    for node in ast.walk(tree):
         started = [node.func] if isinstance(node, ast.Call) else node.bases if isinstance(node, ast.ClassDef) else []
         for expression in started:
-            if dotted_name(expression).split(".")[-1] in THREAD_STARTERS:
-                yield f"{file.path}:{expression.lineno}: {dotted_name(expression)}"
+            first, _, rest = dotted_name(expression).partition(".")
+            origin = ".".join(filter(None, [origins.get(first, first), rest]))
+            if origin in THREAD_STARTERS:
+                yield f"{file.path}:{expression.lineno}: {origin}"
 
 
 def processes_started(file: PythonFile) -> Iterator[str]:
@@ -164,6 +176,17 @@ def dotted_name(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return f"{dotted_name(node.value)}.{node.attr}"
     return ""
+
+
+def _origins(tree: ast.Module) -> dict[str, str]:
+    """What each imported name of a file stands for: `{"Thread": "threading.Thread"}`."""
+    origins: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            origins.update({alias.asname: alias.name for alias in node.names if alias.asname})
+        elif isinstance(node, ast.ImportFrom):
+            origins.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+    return origins
 
 
 def _uses(file: PythonFile, wanted: frozenset[str]) -> Iterator[str]:

@@ -25,6 +25,8 @@ CLOCKS = {
     "service/clock.py": "where the service's clock is made",
     "eventlog/journal.py": "its default clock, for programs without a service",
     "sessions/host/": "is a process of its own and makes its own clock",
+    "sessions/folder_lock.py": "waits, within bounds, for a lock that tells nobody when it is free",
+    "sessions/git.py": "waits, within bounds, for a process that it may not reap yet",
     "sessions/process_tree.py": "waits for processes that are no children of ours and tell nobody of their end",
     "service/demo/": "plays programs of their own, which live by the machine's clock",
 }

@@ -24,8 +24,14 @@ FOUND = [
     pytest.param(rules.impure_imports, "def f():\n    from random import choice\n", id="chance in the domain, lazily"),
     pytest.param(rules.impure_imports, "from eventlog.journal import Journal\n", id="another room in the domain"),
     pytest.param(rules.threads_started, "import threading\nthreading.Thread(target=f).start()\n", id="thread"),
-    pytest.param(rules.threads_started, "class Worker(Thread):\n    x = 1\n", id="thread by inheritance"),
-    pytest.param(rules.threads_started, "pool = ThreadPoolExecutor(4)\n", id="pool"),
+    pytest.param(
+        rules.threads_started,
+        "from threading import Thread\nclass Worker(Thread):\n    x = 1\n",
+        id="thread by inheritance",
+    ),
+    pytest.param(
+        rules.threads_started, "from concurrent.futures import ThreadPoolExecutor as Pool\nPool(4)\n", id="pool"
+    ),
     pytest.param(rules.processes_started, "import subprocess\n", id="subprocess"),
     pytest.param(rules.processes_started, "import os\nos.system('ls')\n", id="shell"),
     pytest.param(rules.processes_started, "asyncio.create_subprocess_exec('ls')\n", id="asyncio's subprocess"),
@@ -44,6 +50,7 @@ LEFT_ALONE = [
         rules.impure_imports, "from collections.abc import Mapping\nfrom domain.model import Fate\n", id="pure"
     ),
     pytest.param(rules.threads_started, "def join(thread: threading.Thread) -> None:\n    thread.join(5)\n", id="type"),
+    pytest.param(rules.threads_started, "from domain.model import Thread\nThread(number=1)\n", id="a thread of GitHub"),
     pytest.param(rules.processes_started, "import os\nos.getpid()\n", id="own process"),
     pytest.param(rules.clocks_read, "import time\nwaited = time.monotonic()\n", id="a deadline's clock"),
     pytest.param(rules.clocks_read, "now = self.clock.now()\n", id="injected clock"),
