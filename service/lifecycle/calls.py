@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 from service.lifecycle.clock import Clock
 from service.lifecycle.latch import CancelToken, Latch, wait_for_any
@@ -29,6 +30,10 @@ Ending = Returned | Raised
 Outcome = Ending | GivenUp
 
 
+class NotInTime(Exception):
+    """A resource did not come back from one of its calls before the call was given up."""
+
+
 def begin(call: Callable[[], None], *, name: str) -> Latch[Ending]:
     """Run `call` in a new daemon thread named `name`; the latch is set when it has ended.
 
@@ -52,3 +57,16 @@ def wait_for(ending: Latch[Ending], *, deadline: float, cancel: CancelToken, clo
     """Wait for a call that was begun; one that has ended counts as ended, however late it is looked at."""
     wait_for_any((ending, cancel), deadline=deadline, clock=clock)
     return ending.value or GivenUp()
+
+
+def error_of(outcome: Outcome, call_name: str) -> BaseException | None:
+    """What went wrong with the call named `call_name`: None when it returned, `NotInTime` when it was given up."""
+    match outcome:
+        case Returned():
+            return None
+        case Raised(error):
+            return error
+        case GivenUp():
+            return NotInTime(f"{call_name} had not ended when it was given up")
+        case _:
+            assert_never(outcome)

@@ -1,9 +1,10 @@
 """The one record of where an application and its resources stand; decides `accepting` and publishes changes."""
 
+import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from service.lifecycle.admission import AdmissionGate
@@ -88,72 +89,67 @@ class Roster:
 
     def move(self, target: ApplicationState, *, only_from: ApplicationState) -> bool:
         """Move to `target` if the state is `only_from` still; False if another thread moved it on."""
-        with self._lock:
+        with self._change():
             if self._state is not only_from:
                 return False
             self._move(target)
-        self._tell()
-        return True
+            return True
 
     def ask_shutdown(self) -> ApplicationState | None:
         """Note that a shutdown was asked for and shut admission for ever; the state until now, None if it was asked."""
-        with self._lock:
+        with self._change():
             if self._shutdown_asked:
                 return None
             before = self._state
             self._shutdown_asked = True
             created = before is ApplicationState.CREATED
             self._move(ApplicationState.STOPPING if created else ApplicationState.DRAINING)
-        self._tell()
-        return before
+            return before
 
     def become_ready(self) -> Record | None:
         """Move from starting to ready; where a required resource is not ready (any more), that one and no move."""
-        with self._lock:
+        with self._change():
             for record in self.records:
                 if record.resource.required and record.state is not ResourceState.READY:
                     return record
             if self._state is ApplicationState.STARTING:
                 self._move(ApplicationState.READY)
-        self._tell()
-        return None
+            return None
 
     def mark(self, record: Record, state: ResourceState) -> None:
-        """Set where a resource is; what was never started or was closed is remembered by it."""
-        with self._lock:
+        """Set where a resource is; that it was started, and that it was closed, is remembered."""
+        with self._change():
             record.state = state
             record.attempted = record.attempted or state is ResourceState.STARTING
             record.closed = record.closed or state is ResourceState.STOPPED
-            self._settle()
-        self._tell()
+
+    def mark_closing(self, record: Record) -> None:
+        """Set a resource stopping and remember that its `close` was called: it is called once."""
+        with self._change():
+            record.state = ResourceState.STOPPING
+            record.close_called = True
 
     def mark_ready(self, record: Record) -> bool:
         """Set a resource ready, and healthy unless it reported otherwise; False if its work has ended already."""
-        with self._lock:
+        with self._change():
             if record.ended:
                 return False
             record.state = ResourceState.READY
             if not record.health_reported:
                 record.health = Health.HEALTHY
-            self._settle()
-        self._tell()
-        return True
+            return True
 
     def mark_failed(self, record: Record, phase: Phase, error: BaseException) -> None:
         """Set a resource failed and unhealthy and report why."""
-        with self._lock:
-            self._fail(record, ResourceFailure(record.resource.name, phase, error))
-        self._tell()
+        with self._change():
+            self._fail(record, phase, error)
 
     def report_health(self, record: Record, health: Health) -> None:
         """Take a resource's word on how it does; nothing after it failed or stopped, nor the same word again."""
-        with self._lock:
-            if record.state in (ResourceState.FAILED, ResourceState.STOPPED):
-                return
-            record.health = health
-            record.health_reported = True
-            self._settle()
-        self._tell()
+        with self._change():
+            if record.state not in (ResourceState.FAILED, ResourceState.STOPPED):
+                record.health = health
+                record.health_reported = True
 
     def report_completion(self, record: Record, error: BaseException | None) -> None:
         """Take note that a resource's own work has ended.
@@ -161,35 +157,41 @@ class Roster:
         Before it was ready the start looks at it, once a shutdown was asked for it is what was asked for; between the
         two the resource has failed for good, and with a required one the application.
         """
-        with self._lock:
+        with self._change():
             if record.ended:
                 return
             record.ended, record.end_error = True, error
             if record.state is not ResourceState.READY or self._shutdown_asked:
                 return
             record.ended_early = True
-            failure = None if error is None else ResourceFailure(record.resource.name, Phase.COMPLETION, error)
-            self._fail(record, failure)
+            self._fail(record, Phase.COMPLETION, error)
             if record.resource.required and self._state is ApplicationState.READY:
                 self._move(ApplicationState.FAILED)
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[None]:
+        """Hold the lock for one change; afterwards draw its conclusions and, outside the lock, tell of them."""
+        with self._lock:
+            yield
+            self._settle()
         self._tell()
 
-    def _fail(self, record: Record, failure: ResourceFailure | None) -> None:
+    def _fail(self, record: Record, phase: Phase, error: BaseException | None) -> None:
+        """Set a resource failed; None is an end without an error, of which there is nothing to report."""
         record.state = ResourceState.FAILED
         record.health = Health.UNHEALTHY
-        if failure is not None:
+        if error is not None:
+            failure = ResourceFailure(record.resource.name, phase, error)
             record.failures.append(failure)
             self._notices.append(lambda: self._observers.on_failure(failure))
-        self._settle()
 
     def _move(self, target: ApplicationState) -> None:
         if target not in TRANSITIONS[self._state]:
             raise AssertionError(f"an application does not go from {self._state} to {target}")
         self._state = target
-        self._settle()
 
     def _settle(self) -> None:
-        """Draw the conclusions of a change: admission first, so that nobody reads of a change before it holds."""
+        """Open or shut admission and queue the snapshot, in this order: what is published holds already."""
         if self._shutdown_asked or self._state is ApplicationState.FAILED:
             self.gate.close()
         else:
