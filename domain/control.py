@@ -19,7 +19,9 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from domain.mail_tail import first_tail_line
-from domain.markdown import Line, Piece, Place, read_lines
+from domain.markdown import read_lines
+from domain.slips import nearest
+from domain.visible import Line, Place, Seen, see, without_invisible
 
 BODY_BYTES_MAX = 64 * 1024
 """How much of a body is read, in bytes of UTF-8; what lies behind it holds no command."""
@@ -176,19 +178,19 @@ class Reading:
 
 def mentions(body: str) -> bool:
     """Whether the body contains our name, in any case, also with characters without width in it. Cheap."""
-    return "the-loop" in body.lower() or (not body.isascii() and "the-loop" in _INVISIBLE.sub("", body).lower())
+    return "the-loop" in without_invisible(body).lower()
 
 
 def read(body: str) -> Reading:
     """Read one body. Total and deterministic; a body that does not mention us is not parsed.
 
     A near miss is a line that begins with our name and a word which is a slip of the hand away from a verb (one letter
-    or swap, two from five letters on, or a mark glued to it), and which then ends, goes on with flags, or began with
-    `/`. Anything else that begins so is prose: a verb with an ending ("starts", "stopped") is never a slip.
+    or swap, two from five letters on, a mark glued to it, "clean up"), and which then ends, goes on with flags, or
+    began with `/` or `@`. Anything else that begins so is prose: a verb with an ending ("starts") is no slip.
     """
-    if not mentions(body):
-        return Reading(remainder=body, truncated=_readable(body) < len(body))
     end = _readable(body)
+    if not mentions(body):
+        return Reading(remainder=body, truncated=end < len(body))
     source = body[:end]
     lines = read_lines(source)
     tail = first_tail_line(source, lines)
@@ -212,10 +214,10 @@ def _distinct(commands: Iterable[Command]) -> tuple[Command, ...]:
 
 
 def _readable(body: str) -> int:
-    """How many characters of `body` are read: all, or as many whole lines as fit, ended by a blank one where there is
-    one, so that no block is cut in which an opening mark would lose its end."""
-    if len(body) * 4 <= BODY_BYTES_MAX:
-        return len(body)
+    """How many characters of `body` are read: all, or as many whole blocks as fit, or where one fills all, lines.
+
+    A block that is cut may lose the end of a comment or of code, and show what it hid.
+    """
     encoded = body.encode("utf-8", "surrogatepass")
     if len(encoded) <= BODY_BYTES_MAX:
         return len(body)
@@ -223,8 +225,8 @@ def _readable(body: str) -> int:
     while encoded[end] & 0xC0 == 0x80:
         end -= 1
     fitting = encoded[:end].decode("utf-8", "surrogatepass")
-    endings = _BLANK_LINE.search(fitting[::-1]) or _LINE_END.search(fitting[::-1])
-    return len(fitting) - endings.start() if endings else len(fitting)
+    ending = _BLANK_LINE_BACKWARDS.search(fitting[::-1]) or _LINE_END.search(fitting[::-1])
+    return len(fitting) - ending.start() if ending else len(fitting)
 
 
 def _without(body: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -246,156 +248,72 @@ class _Found:
     spans: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The text of a line without what has no width; `origin` leads back to the positions in the line's own text."""
-
-    text: str
-    origin: Sequence[int]
-
-
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
-)
-_NAME = r"(?<![\w/@.-])/?(?ai:the-loop)"
-_BEGINNING = re.compile(r"\s*(?P<own>/?(?ai:the-loop)(?P<mark>[:,]?)\s+(?P<word>\S+))\s*")
+_NAME = r"(?<![\w/@.-])[/@]?(?ai:the-loop)"
+_BEGINNING = re.compile(r"\s*(?P<own>(?P<sign>[/@]?)(?ai:the-loop)(?P<mark>[:,]?)\s+(?P<word>\S+))\s*")
 _ANYWHERE = re.compile(rf"{_NAME}\s+(?ai:{'|'.join(Verb)})(?![\w-])")
 _FLAG = re.compile(r"(?:--|[—–])(?P<name>[a-zA-Z-]+)\.*(?=\s|$)\s*")
 _LINE_END = re.compile(r"[\r\n]")
-_BLANK_LINE = re.compile(r"(?:\n\r?|\r)[ \t]*(?:\n\r?|\r)")
+_BLANK_LINE_BACKWARDS = re.compile(r"(?:\n\r?|\r)[ \t]*(?:\n\r?|\r)")
 _WRITTEN_CHARACTERS_MAX = 80
 _VERBS_BY_WORD: Mapping[str, Verb] = MappingProxyType({str(verb): verb for verb in Verb})
-_ENDINGS = frozenset({"s", "es", "d", "ed", "ped", "ing", "ping"})
 
 
 def _read_line(line: Line, tail: int | None) -> Iterator[_Found | NearMiss | Ignored]:
-    if "loop" not in line.text.lower() and line.text.isascii():
+    """What one line says: at most one command, near miss or sentence about us, then words that do not count."""
+    if line.text.isascii() and "loop" not in line.text.lower():
         return
-    seen = _see(line.text)
+    seen, start = see(line), 0
     beginning = _BEGINNING.match(seen.text)
-    begun = None
-    if beginning:
-        begun = _read_beginning(line, seen, beginning, tail)
-        if begun is not None:
-            yield begun
-    start = beginning.end() if beginning and begun is not None else 0
+    if beginning and _place_of(line, seen, *beginning.span("own"), tail) is None:
+        yield _read_beginning(line, seen, beginning)
+        start = beginning.end()
     for words in _ANYWHERE.finditer(seen.text, start):
-        place = _place_of(line, seen, words.start(), words.end(), tail)
-        yield Ignored(
-            written=words[0][:_WRITTEN_CHARACTERS_MAX], because=place or Because.MID_SENTENCE, line=line.number
-        )
+        because = _place_of(line, seen, *words.span(), tail) or Because.MID_SENTENCE
+        yield Ignored(written=words[0][:_WRITTEN_CHARACTERS_MAX], because=because, line=line.number)
 
 
-def _read_beginning(
-    line: Line, seen: _Seen, beginning: re.Match[str], tail: int | None
-) -> _Found | NearMiss | Ignored | None:
-    place = _place_of(line, seen, beginning.start("own"), beginning.end("own"), tail)
-    if place is not None:
-        return None
+def _read_beginning(line: Line, seen: Seen, beginning: re.Match[str]) -> _Found | NearMiss | Ignored:
     verb = _VERBS_BY_WORD.get(beginning["word"].rstrip(".").lower())
-    if verb is not None and not beginning["mark"]:
+    if verb is not None and not beginning["mark"] and beginning["sign"] != "@":
         return _found(line, seen, beginning, verb)
     rest = seen.text[beginning.end() :].rstrip()
-    meant = _meant(
-        beginning["word"].lower(), rest.lower(), slash=beginning["own"].startswith("/"), marked=bool(beginning["mark"])
-    )
     written = f"{beginning['own']} {rest}".rstrip()[:_WRITTEN_CHARACTERS_MAX]
-    if meant is not None:
-        return NearMiss(written=written, meant=meant)
-    return Ignored(written=written, because=Because.PROSE, line=line.number)
+    meant = _meant(beginning, rest.lower())
+    if meant is None:
+        return Ignored(written=written, because=Because.PROSE, line=line.number)
+    return NearMiss(written=written, meant=meant)
 
 
-def _found(line: Line, seen: _Seen, beginning: re.Match[str], verb: Verb) -> _Found:
+def _found(line: Line, seen: Seen, beginning: re.Match[str], verb: Verb) -> _Found:
     end, flags = beginning.end(), set[str]()
     while (flag := _FLAG.match(seen.text, end)) and f"--{flag['name'].lower()}" in VERBS[verb].flags:
         flags.add(f"--{flag['name'].lower()}")
         end = flag.end()
     command = Command(verb=verb, argument=seen.text[end:].rstrip(), flags=frozenset(flags))
-    spans = _spans(line.pieces, seen.origin[beginning.start("own")], seen.origin[end - 1] + 1)
-    return _Found(command, tuple(spans))
+    return _Found(command, tuple(line.spans(seen.origin[beginning.start("own")], seen.origin[end - 1] + 1)))
 
 
-def _see(text: str) -> _Seen:
-    if text.isascii():
-        return _Seen(text, range(len(text)))
-    origin = [index for index, character in enumerate(text) if not _INVISIBLE.match(character)]
-    return _Seen("".join(text[index] for index in origin), origin)
-
-
-def _place_of(line: Line, seen: _Seen, start: int, end: int, tail: int | None) -> Place | None:
-    """Where the words between two positions stand; None: in plain text."""
-    if line.place is not None:
-        return line.place
-    first, last, position = seen.origin[start], seen.origin[end - 1], 0
-    for piece in line.pieces:
-        if piece.place is not None and position <= last and position + len(piece.text) > first:
-            return piece.place
-        position += len(piece.text)
-    return Place.EMAIL_TAIL if tail is not None and line.number >= tail else None
-
-
-def _spans(pieces: Sequence[Piece], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the source has the text between two positions, and the emphasis that would be left around nothing."""
-    openers: list[Piece] = []
-    position = 0
-    for piece in pieces:
-        start, position = position, position + len(piece.text)
-        if piece.opens and start < end:
-            openers.append(piece)
-        elif piece.opens is False and start <= end and openers:
-            opener = openers.pop()
-            yield opener.start, opener.end
-            yield piece.start, piece.end
-        elif start < end and position > first:
-            written_plainly = len(piece.text) == piece.end - piece.start
-            yield (
-                piece.start + max(0, first - start),
-                piece.start + min(end - start, len(piece.text)) if written_plainly else piece.end,
-            )
+def _place_of(line: Line, seen: Seen, start: int, end: int, tail: int | None) -> Place | None:
+    """Where the words between two positions of what is seen stand; None: in the author's own plain text."""
+    place = line.place_of(seen.origin[start], seen.origin[end - 1])
+    return Place.EMAIL_TAIL if place is None and tail is not None and line.number >= tail else place
 
 
 # --- near misses ---
 
 
-def _meant(word: str, rest: str, *, slash: bool, marked: bool) -> Verb | None:
-    """The verb that a line beginning with our name was meant to have; None: it is prose. All in lower case."""
+def _meant(beginning: re.Match[str], rest: str) -> Verb | None:
+    """The verb that a line beginning with our name was meant to have; None: it is prose."""
+    word = beginning["word"].lower()
     bare = word.rstrip(".,:;!?")
-    words = [part for part in rest.split() if not part.startswith(("-", "–", "—"))]
+    more = [part for part in rest.split() if not part.startswith(("-", "–", "—"))]
+    addressed = bool(beginning["sign"])
     exact = _VERBS_BY_WORD.get(bare)
     if exact is not None:
-        return exact if not words or slash or (word.endswith(":") and not marked) else None
-    if marked:
+        return exact if addressed or not more or (word.endswith(":") and not beginning["mark"]) else None
+    if beginning["mark"]:
         return None
-    if len(words) == 1:
-        joined = _VERBS_BY_WORD.get(bare + words[0].rstrip(".!"))
-        if joined is not None:
-            return joined
-    return _nearest(bare) if not words or slash else None
-
-
-def _nearest(word: str) -> Verb | None:
-    """The verb that is a slip of the hand away; the nearest, then the first of the table."""
-    if any(word.startswith(verb) and word[len(verb) :] in _ENDINGS for verb in Verb):
-        return None
-    near = [(distance, verb) for verb in Verb if (distance := _distance(word, verb)) <= _slips_max(word, verb)]
-    return min(near, key=lambda pair: pair[0])[1] if near else None
-
-
-def _slips_max(word: str, verb: str) -> int:
-    return 2 if min(len(word), len(verb)) >= 5 else 1
-
-
-def _distance(left: str, right: str) -> int:
-    """How many letters must be put in, left out, changed or swapped with their neighbour; 3 stands for more than 2."""
-    if abs(len(left) - len(right)) > 2:
-        return 3
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, letter in enumerate(left, start=1):
-        upper, row = row, [i]
-        for j, other in enumerate(right, start=1):
-            cost = min(upper[j] + 1, row[j - 1] + 1, upper[j - 1] + (letter != other))
-            swapped = i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other
-            row.append(min(cost, before[j - 2] + 1) if swapped else cost)
-        before = upper
-    return min(row[-1], 3)
+    if len(more) == 1 and (joined := _VERBS_BY_WORD.get(bare + more[0].rstrip(".!"))) is not None:
+        return joined
+    slip = nearest(bare, _VERBS_BY_WORD) if addressed or not more else None
+    return _VERBS_BY_WORD[slip] if slip is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from domain.markdown import Line, Place
+from domain.visible import Line, Place
 
 WROTE = (
     "wrote", "schrieb", "a écrit", "escribió", "ha scritto", "escreveu", "schreef", "skrev", "kirjoitti", "napisał",
@@ -46,7 +46,7 @@ def first_tail_line(source: str, lines: Sequence[Line]) -> int | None:
 
 
 def _signature(source: str, lines: Sequence[Line]) -> int | None:
-    """The first line of two hyphens; read from the source, since below a paragraph Markdown makes it a heading's rule."""
+    """The first line of two hyphens; from the source, since below a paragraph Markdown makes it a heading's rule."""
     if "--" not in source:
         return None
     opaque = {line.number for line in lines if line.place in _OPAQUE}

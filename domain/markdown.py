@@ -10,71 +10,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import RuleFuncInlineType
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-
-class Place(StrEnum):
-    """Where words stand, when they do not stand in the plain text of a comment."""
-
-    FENCED = "fenced"
-    """In a fenced code block, closed or not."""
-    INDENTED = "indented"
-    """In an indented code block."""
-    INLINE_CODE = "inline-code"
-    """Between backticks, or in `<code>` and its like."""
-    QUOTE = "quote"
-    """In a block quote, lazy continuation lines included."""
-    HTML_COMMENT = "html-comment"
-    """In an HTML comment, which no reader sees."""
-    HTML = "html"
-    """In a block of HTML or a fold (`<details>`): we read Markdown and guess nothing about how HTML is shown."""
-    LINK_TEXT = "link-text"
-    """In the text of a link."""
-    IMAGE_TEXT = "image-text"
-    """In the text that stands for an image."""
-    STRUCK_OUT = "struck-out"
-    """Crossed out: the reader sees that it was taken back."""
-    BULLET = "bullet"
-    """On the line of a list item's bullet or number, which the reader sees before it."""
-    HEADING = "heading"
-    """In a heading written with `#`, which is a title."""
-    TABLE = "table"
-    """In a table's cell."""
-    EMAIL_TAIL = "email-tail"
-    """In the quoted mail or the signature that a mail program put below a reply."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """A run of a line's text. `start` and `end` are its offsets in the source; `place` is None for plain text.
-
-    A mark that is not seen (`**`) is a piece without text; `opens` says whether it opens or closes, None for others.
-    """
-
-    text: str
-    start: int
-    end: int
-    place: Place | None = None
-    opens: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One visible line (or a line of hidden text, then its place says so). `number` counts source lines from 1."""
-
-    number: int
-    place: Place | None
-    pieces: tuple[Piece, ...]
-
-    @property
-    def text(self) -> str:
-        """What the reader sees of the line."""
-        return "".join(piece.text for piece in self.pieces)
+from domain.visible import Line, Piece, Place
 
 
 def read_lines(source: str) -> tuple[Line, ...]:
@@ -160,7 +102,7 @@ class _Offsets:
         self._starts: list[int] = []
         self._shifts: list[int] = []
         start = 0
-        for content, line in zip(contents, source[first:], strict=False):
+        for content, line in zip(contents, source[first : first + len(contents)], strict=False):
             # Marks and indentation are cut from the front of a line, so its visible end is where both agree.
             self._starts.append(start)
             self._shifts.append(line.start + len(line.text.rstrip()) - len(content.rstrip()) - start)
