@@ -6,7 +6,6 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,12 +41,6 @@ def _loopback_only() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", connect_here)
         yield
-
-
-@pytest.fixture(scope="session")
-def repository_root() -> Path:
-    """The folder that holds pyproject.toml."""
-    return Path(__file__).resolve().parent.parent
 
 
 def _is_loopback(host: str) -> bool:
