@@ -1,0 +1,1 @@
+"""What ships for trying the product out without GitHub or a real agent."""
