@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -33,14 +34,17 @@ class Journal:
         _sync_folder(path.parent)
 
     def append(self, record: Record) -> None:
-        """Write one record; raises `JournalFailed` and leaves the journal as it was."""
+        """Write one record; raises `JournalFailed`: then it is as if this had not been called, and may be repeated."""
         line = line_of(record, self._clock())
         try:
+            if os.fstat(self._descriptor).st_size != self.end_offset:
+                os.ftruncate(self._descriptor, self.end_offset)
             _write_all(self._descriptor, line)
             if isinstance(record, _SYNCED):
                 os.fsync(self._descriptor)
         except OSError as fault:
-            os.ftruncate(self._descriptor, self.end_offset)
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self.end_offset)
             raise JournalFailed(f"cannot write {self.path.name}: {fault}") from fault
         self.end_offset += len(line)
 

@@ -32,8 +32,10 @@ class HandState(StrEnum):
     ENDED = "ended"
     BUSY = "busy"
     """Another turn is running; this one is not written down."""
+    STARTING = "starting"
+    """The agent is not ready; this turn is not written down: ask again."""
     ENDING = "ending"
-    """The host is about to go, or never got its agent; this turn is not written down."""
+    """The host is about to go; this turn is not written down."""
 
 
 class CancelState(StrEnum):

@@ -213,12 +213,16 @@ def read_line(line: bytes, end_offset: int) -> Recorded | None:
         return None
 
 
-def bounded_text(text: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
-    """The text as it may stand in a record: at most `bytes_max` as JSON, with a visible mark where it was cut."""
+def bounded_text(text: str, *, characters: int | None = None, bytes_max: int = TEXT_BYTES_MAX) -> str:
+    """The text as it may stand in a record: at most `bytes_max` as JSON, with a visible mark where it was cut.
+
+    `characters` is how many there were, where the text is already a cut one.
+    """
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    if _json_bytes(clean) <= bytes_max:
+    whole = len(clean) if characters is None else characters
+    if whole == len(clean) and _json_bytes(clean) <= bytes_max:
         return clean
-    mark = f"\n\n[cut: {len(clean)} characters in all]"
+    mark = f"\n\n[cut: {whole} characters in all]"
     room_bytes = bytes_max - _json_bytes(mark)
     kept = clean[:room_bytes]
     while (size_bytes := _json_bytes(kept)) > room_bytes:
