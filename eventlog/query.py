@@ -11,6 +11,7 @@ from eventlog.event import Level
 from eventlog.plain import Json
 
 HEAD_KEYS = frozenset({"level", "time", "msg", "event"})
+TIME_MS_MAX = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp()) * 1000
 Kind = TypeVar("Kind")
 
 
@@ -84,12 +85,19 @@ def read_entry(line: bytes) -> Entry | None:
             text=text,
             event=expect(record["event"], str),
             level=expect(record["level"], int),
-            time_ms=expect(record["time"], int),
+            time_ms=time_in_calendar(expect(record["time"], int)),
             msg=expect(record.get("msg", ""), str),
             fields={key: value for key, value in record.items() if key not in HEAD_KEYS},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def time_in_calendar(time_ms: int) -> int:
+    """The time itself; raises ValueError where no calendar has it."""
+    if not 0 <= time_ms <= TIME_MS_MAX:
+        raise ValueError(f"{time_ms} is no time of an event")
+    return time_ms
 
 
 def expect(value: object, kind: type[Kind]) -> Kind:

@@ -35,8 +35,8 @@ class LogReader:
     def follow(self, query: Query, wait: Callable[[], bool], limit: int = 0) -> Iterator[Entry]:
         """The newest `limit` entries wanted, then those written from now on, across rotation, removal and truncation.
 
-        `wait` is called whenever there is nothing new, and returns whether to go on. A truncation is seen by the file
-        being shorter than what was read of it.
+        `wait` is called whenever there is nothing new, and returns whether to go on. A truncation is seen by the
+        file no longer holding what was read last.
         """
         tail = Tail(self._path)
         try:

@@ -7,18 +7,24 @@ from typing import BinaryIO
 
 from eventlog.lines import BLOCK_BYTES, LineSplitter, lines_backwards
 
+SEEN_BYTES = 256
+"""So much of what was read last is compared before reading on: a file may be truncated and grow past our place."""
+
 
 class Tail:
     """Reads on in whatever file has the path; begins after the last finished line of the one that is there at first."""
 
-    __slots__ = ("_file", "_path", "_position", "_splitter", "_torn")
+    __slots__ = ("_file", "_path", "_position", "_seen", "_splitter", "_torn")
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._splitter = LineSplitter()
         self._torn = 0
         self._file = open_if_there(path)
-        self._position = 0 if self._file is None else end_of_last_line(self._file)
+        self._position, self._seen = 0, b""
+        if self._file is not None:
+            self._position = end_of_last_line(self._file)
+            self._seen = bytes_before(self._file, self._position)
 
     def earlier_lines(self) -> Iterator[bytes]:
         """The lines before the place where this tail stands, newest first."""
@@ -47,7 +53,7 @@ class Tail:
     def _drained(self) -> Iterator[bytes]:
         if self._file is None:
             return
-        if os.fstat(self._file.fileno()).st_size < self._position:
+        if bytes_before(self._file, self._position) != self._seen:
             self._restart()
         while block := self._read_block(self._file):
             yield from self._splitter.feed(block)
@@ -56,6 +62,7 @@ class Tail:
         file.seek(self._position)
         block = file.read(BLOCK_BYTES)
         self._position += len(block)
+        self._seen = (self._seen + block)[-SEEN_BYTES:]
         return block
 
     def _is_replaced(self) -> bool:
@@ -71,7 +78,7 @@ class Tail:
         self._restart()
 
     def _restart(self) -> None:
-        self._position = 0
+        self._position, self._seen = 0, b""
         self._torn += bool(self._splitter.forget())
 
 
@@ -89,3 +96,10 @@ def end_of_last_line(file: BinaryIO) -> int:
     start = max(0, end - BLOCK_BYTES)
     file.seek(start)
     return start + file.read(end - start).rfind(b"\n") + 1
+
+
+def bytes_before(file: BinaryIO, position: int) -> bytes:
+    """The few bytes before a place by which it is known again."""
+    start = max(0, position - SEEN_BYTES)
+    file.seek(start)
+    return file.read(position - start)

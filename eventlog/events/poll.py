@@ -41,7 +41,7 @@ class PollSourceError(LogEvent):
     """A source of a repository could not be read; its cursor has not moved and the other repositories went on."""
 
     repository: str
-    source: str
+    source_name: str
     next_at: str | None = None
     error: BaseException | str | None = None
 
@@ -51,6 +51,6 @@ class PollBaselined(LogEvent):
     """What stood on a source before we watched it was marked as seen, without being delivered."""
 
     repository: str
-    source: str
+    source_name: str
     since: str
     comments: int | None = None
