@@ -62,9 +62,7 @@ def step(folded: Folded, command: PhaseCommand) -> Folded:
     phase = _NEXT.get((folded.phase, command.verb), folded.phase)
     opens = phase is Phase.RUNNING and folded.opening is None
     if phase is Phase.STOPPED:
-        return Folded(
-            phase=phase, ended_by=command.place.fact if command.ends else folded.ended_by, last=command
-        )
+        return Folded(phase=phase, ended_by=command.place.fact if command.ends else folded.ended_by, last=command)
     return Folded(
         phase=phase,
         opening=command.place if opens else folded.opening,

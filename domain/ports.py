@@ -107,19 +107,15 @@ class ThreadPort(Protocol):
 
     def post(self, thread: Thread, repository: str, body: str) -> SendResult:
         """Post a comment. Not safe to repeat."""
-        ...
 
     def react(self, thread: Thread, repository: str, fact: Fact, object_id: int, content: str) -> SendResult:
         """Put a reaction on a comment or an inline comment, or on the item itself (`Fact.SNAPSHOT`). Safe to repeat."""
-        ...
 
     def own_comments(self, thread: Thread, repository: str, since_ms: int) -> Listing | NoAnswer:
         """The comments of our own account on the thread that were written or changed since then, every page."""
-        ...
 
     def said(self, thread: Thread, repository: str, kind: ItemKind) -> Listing | Missing | NoAnswer:
         """All that stands on the thread: comments, and for a pull request reviews and inline comments, oldest first."""
-        ...
 
 
 class ItemPort(Protocol):
@@ -127,19 +123,15 @@ class ItemPort(Protocol):
 
     def me(self) -> Account | NoAnswer:
         """The account whose token we use."""
-        ...
 
     def item(self, thread: Thread, repository: str) -> ItemFacts | Missing | NoAnswer:
         """An issue or pull request as it stands now."""
-        ...
 
     def repository(self, name: str) -> Repository | Missing | NoAnswer:
         """A repository by owner/repo."""
-        ...
 
     def comment(self, thread: Thread, repository: str, fact: Fact, object_id: int) -> Said | Missing | NoAnswer:
         """One comment as it stands now; Missing is a deletion."""
-        ...
 
 
 class PullPort(Protocol):
@@ -149,8 +141,6 @@ class PullPort(Protocol):
         self, repository: Repository, head: str, base: str, title: str, body: str
     ) -> int | NotSent | Refused | InDoubt:
         """Open one and return its number. Not safe to repeat: look with `find_pull` first."""
-        ...
 
-    def find_pull(self, repository: Repository, head: str) -> int | None | NoAnswer:
+    def find_pull(self, repository: Repository, head: str) -> int | NoAnswer | None:
         """The number of the open pull request from that branch of the repository, if there is one."""
-        ...

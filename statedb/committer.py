@@ -16,6 +16,7 @@ from statedb.database import Database, StoreUnavailable
 
 T = TypeVar("T")
 S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
 A = TypeVar("A")
 
 BATCH_MAX = 256
@@ -41,7 +42,6 @@ class Notifier(Protocol):
 
     def wake(self, tickets: Sequence[Ticket[Any]]) -> None:
         """The tickets have an answer or an error. Must not block."""
-        ...
 
 
 @dataclass(eq=False, slots=True)
@@ -105,16 +105,14 @@ class _Write:
     ticket: Ticket[Any]
 
 
-class Plan(Protocol[S, A]):
+class Plan(Protocol[S_contra, A]):
     """What the committer does with a batch of submissions: read, decide and write inside the open transaction."""
 
-    def __call__(self, connection: apsw.Connection, batch: Sequence[S]) -> Sequence[A]:
+    def __call__(self, connection: apsw.Connection, batch: Sequence[S_contra]) -> Sequence[A]:
         """One answer per submission, in order."""
-        ...
 
     def committed(self, answers: Sequence[A]) -> None:
         """The batch is on disk."""
-        ...
 
 
 class Committer(Generic[S, A]):
@@ -214,7 +212,9 @@ class Committer(Generic[S, A]):
                 answers = list(self._plan(self._connection, [job.submission for job in intakes]))
         except apsw.Error:
             raise
-        except Exception as error:  # the plan is pure: what it raises is a fault of ours and must not stop the committer
+        except (
+            Exception
+        ) as error:  # the plan is pure: what it raises is a fault of ours and must not stop the committer
             if len(intakes) > 1:
                 return [answer for job in intakes for answer in self._run_intakes([job])]
             log.exception("a submission could not be planned")

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import apsw
 
+Connection = apsw.Connection
+"""What the other rooms call a connection: none of them needs the library itself."""
+
 Clock = Callable[[], int]
 """Milliseconds since the epoch, UTC."""
 
@@ -65,7 +68,7 @@ class Database:
     def _open(self, flags: int) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), flags=flags, statementcachesize=200)
         connection.set_busy_timeout(BUSY_MS)
-        connection.create_scalar_function("now_ms", lambda: self.clock(), 0)
+        connection.create_scalar_function("now_ms", lambda *_: self.clock(), 0)
         return connection
 
 

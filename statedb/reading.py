@@ -47,7 +47,8 @@ class Seen:
     """The store as a batch finds it."""
 
     fates: dict[EventKey, list[FateRow]] = field(default_factory=dict)
-    items: dict[Thread, ItemRow] = field(default_factory=dict)
+    threads: dict[Thread, ItemId] = field(default_factory=dict)
+    items: dict[ItemId, ItemRow] = field(default_factory=dict)
     texts: dict[ObjectKey, TextRow] = field(default_factory=dict)
     waiting: set[EventKey] = field(default_factory=set)
     """Of the texts' events, those that no session has and whose turn has not been handed over."""
@@ -63,10 +64,12 @@ def see(connection: apsw.Connection, events: Sequence[Event], keys: Iterable[Eve
     """All that deciding these events may look at."""
     seen = Seen()
     seen.fates = fates_of(connection, keys)
-    seen.items = _items_of_threads(connection, {event.thread for event in events})
+    for thread, item in _items_of_threads(connection, {event.thread for event in events}):
+        seen.threads[thread] = item.item_id
+        seen.items[item.item_id] = item
     seen.texts = _texts(connection, {(e.thread.host, e.fact.value, e.object_id) for e in events})
     _see_waiting(connection, seen)
-    _see_items(connection, seen, [item.item_id for item in seen.items.values()])
+    _see_items(connection, seen, list(seen.items))
     seen.next_item_id = next(connection.execute("SELECT coalesce(max(item_id), 0) + 1 FROM items"))[0]
     return seen
 
@@ -101,16 +104,15 @@ def commands_of(connection: apsw.Connection, item_id: ItemId) -> list[PhaseComma
     ]
 
 
-def part_of_ours(
-    connection: apsw.Connection, object_id: int, reply_id: str | None, part: int
-) -> PartOfOurs | None:
+def part_of_ours(connection: apsw.Connection, object_id: int, reply_id: str | None, part: int) -> PartOfOurs | None:
     """The part that has this comment's id on record, or that its marker names."""
     row = connection.execute(
         "SELECT reply_id, part, state, provider_id FROM reply_parts WHERE provider_id = ?", (object_id,)
     ).fetchone()
     if row is None and reply_id is not None:
         row = connection.execute(
-            "SELECT reply_id, part, state, provider_id FROM reply_parts WHERE reply_id = ? AND part = ?", (reply_id, part)
+            "SELECT reply_id, part, state, provider_id FROM reply_parts WHERE reply_id = ? AND part = ?",
+            (reply_id, part),
         ).fetchone()
     if row is None:
         return None
@@ -170,7 +172,7 @@ def read_item(row: tuple[Any, ...]) -> ItemRow:
     )
 
 
-def _items_of_threads(connection: apsw.Connection, threads: set[Thread]) -> dict[Thread, ItemRow]:
+def _items_of_threads(connection: apsw.Connection, threads: set[Thread]) -> list[tuple[Thread, ItemRow]]:
     columns = ", ".join(f"i.{name.strip()}" for name in ITEM_COLUMNS.split(","))
     rows = connection.execute(
         f"SELECT t.host, t.repository_id, t.number, {columns}"  # noqa: S608 constant
@@ -178,7 +180,7 @@ def _items_of_threads(connection: apsw.Connection, threads: set[Thread]) -> dict
         " AND t.number = w.value ->> 2 JOIN items i ON i.item_id = t.item_id",
         (json.dumps([[t.host, t.repository_id, t.number] for t in threads]),),
     )
-    return {Thread(host=row[0], repository_id=row[1], number=row[2]): read_item(row[3:]) for row in rows}
+    return [(Thread(host=row[0], repository_id=row[1], number=row[2]), read_item(row[3:])) for row in rows]
 
 
 def _texts(connection: apsw.Connection, objects: set[ObjectKey]) -> dict[ObjectKey, TextRow]:
@@ -208,7 +210,7 @@ def _see_waiting(connection: apsw.Connection, seen: Seen) -> None:
     rows = connection.execute(
         "SELECT f.event_key, f.turn_id FROM json_each(?) w JOIN fates f ON f.event_key = w.value"
         " LEFT JOIN turns t ON t.turn_id = f.turn_id"
-        " WHERE f.fate = 'inflight' AND (f.step IN ('queued', 'behind') OR (f.step = 'frozen' AND t.state = 'frozen'))",
+        " WHERE f.fate = 'inflight' AND (f.step IN ('queued', 'behind', 'need') OR (f.step = 'frozen' AND t.state = 'frozen'))",
         (json.dumps([text.event_key for text in seen.texts.values()]),),
     )
     for key, turn_id in rows:

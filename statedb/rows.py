@@ -57,7 +57,7 @@ class ItemRow:
     item_id: ItemId
     home: Thread
     repository: str
-    folded: Folded = Folded()
+    folded: Folded = field(default_factory=Folded)
     failed_generation: EventKey | None = None
     refused: int = 0
     """Comments refused since a session last heard how many."""
@@ -176,7 +176,7 @@ class EchoRow:
 class Rows:
     """All that one decision, or a batch of them, writes. Later rows of the same identity win."""
 
-    items: list[ItemRow] = field(default_factory=list)
+    items: dict[ItemId, ItemRow] = field(default_factory=dict)
     threads: list[tuple[Thread, ItemId]] = field(default_factory=list)
     events: list[AcceptedEvent] = field(default_factory=list)
     fates: list[FateRow] = field(default_factory=list)

@@ -15,11 +15,17 @@ def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
     """Write all of it inside the open transaction. Later rows of one identity win."""
     many = connection.executemany
     many(_THREAD, ((t.host, t.repository_id, t.number, item) for t, item in rows.threads))
-    many(_ITEM, map(_item, rows.items))
+    many(_ITEM, map(_item, rows.items.values()))
     many(
         _EVENT,
         (
-            (accepted.key, codec.write_event(accepted.event), accepted.event.body, accepted.event.url, accepted.accepted_at_ms)
+            (
+                accepted.key,
+                codec.write_event(accepted.event),
+                accepted.event.body,
+                accepted.event.url,
+                accepted.accepted_at_ms,
+            )
             for accepted in rows.events
         ),
     )
@@ -37,7 +43,10 @@ def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
     for echo in rows.echoes:
         _write_echo(connection, echo, now_ms)
     for turn_id in rows.cancelled_turns:
-        connection.execute("UPDATE turns SET state = 'cancelled', ended_at = ? WHERE turn_id = ? AND state = 'frozen'", (now_ms, turn_id))
+        connection.execute(
+            "UPDATE turns SET state = 'cancelled', ended_at = ? WHERE turn_id = ? AND state = 'frozen'",
+            (now_ms, turn_id),
+        )
         connection.execute(
             "UPDATE fates SET step = 'queued', turn_id = NULL, changed_at = ? WHERE turn_id = ? AND step = 'frozen'",
             (now_ms, turn_id),

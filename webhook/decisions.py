@@ -1,0 +1,107 @@
+"""What is kept of a decision: the record that `explain` reads, and the lines of the event log."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypedDict
+
+from domain.decision import Ambiguous, Apply, Decision, Queue, Reject
+from domain.model import Account, Event, Fact, Fate, Operator, Outcome
+from domain.policy import Policy, View
+from eventlog.event import LogEvent
+from eventlog.events.control import ControlAmbiguous, ControlCommand, ControlExecuted, ControlRejected
+from eventlog.events.dispatch import (
+    DispatchQueued,
+    DispatchRearmed,
+    DispatchSettled,
+    DispatchUnhandled,
+)
+from statedb import codec
+from statedb.rows import FateRow, ItemRow, Step
+
+
+class About(TypedDict):
+    """What every line of a decision is about."""
+
+    event_key: str
+    work_item: str
+
+
+def record(decision: Decision, view: View, policy: Policy) -> str:
+    """The decision with all that it looked at but the event, so that the truth of that moment can be told later."""
+    item = view.item
+    seen: dict[str, object] = {
+        "phase": item.phase,
+        "opening": codec.write_place(item.folded.opening) if item.folded.opening else None,
+        "undecided": len(item.undecided),
+        "refused": item.refused,
+        "session": item.has_session,
+        "other_instance": item.other_instance,
+        "labels": list(item.snapshot.labels) if item.snapshot else None,
+    }
+    if view.text is not None:
+        seen["text"] = {
+            "updated": view.text.updated_at_ms,
+            "verbs": list(view.text.verbs),
+            "deleted": view.text.is_deleted,
+            "waiting": view.text.is_waiting,
+        }
+    return codec.dump(
+        {"decision": type(decision).__name__, **_own_fields(decision), "view": seen, "policy": policy.digest}
+    )
+
+
+def log_lines(event: Event, item: ItemRow, row: FateRow, decision: Decision) -> list[LogEvent]:
+    """The facts of a decision that an operator would count or search."""
+    about = About(event_key=row.event_key, work_item=str(event.label))
+    actor = actor_name(event)
+    lines: list[LogEvent] = []
+    match decision:
+        case Apply(command=command):
+            phase = item.folded.phase
+            lines.append(ControlCommand(verb=command.verb, effect=row.effect, actor=actor or "", phase=phase, **about))
+        case Reject(reason=reason, verb=verb, near_miss=miss):
+            meant = miss.meant if miss else None
+            lines.append(ControlRejected(reason=reason, verb=verb, actor=actor, meant=meant, **about))
+        case Ambiguous(verbs=verbs):
+            lines.append(ControlAmbiguous(verbs=verbs, actor=actor, **about))
+        case Queue(rearm=True):
+            lines.append(DispatchRearmed(**about))
+        case _:
+            pass
+    return lines + _of_fate(row, actor, about)
+
+
+def actor_name(event: Event) -> str | None:
+    """Who stands behind the event, for the log."""
+    match event.actor:
+        case Account(login=login):
+            return login
+        case Operator(name=name):
+            return f"operator:{name}"
+        case None:
+            return "nobody" if event.fact is Fact.CLOSURE else None
+
+
+def _of_fate(row: FateRow, actor: str | None, about: About) -> list[LogEvent]:
+    if row.outcome is Outcome.CONTROL_EXECUTED:
+        return [ControlExecuted(verb=row.verb or "close", effect=row.effect, **about)]
+    if row.fate is Fate.SETTLED and row.outcome is not None:
+        return [DispatchSettled(outcome=row.outcome, actor=actor, **about)]
+    if row.fate is Fate.UNHANDLED:
+        return [DispatchUnhandled(reason=row.reason or "", **about)]
+    if row.step is Step.QUEUED:
+        return [DispatchQueued(**about)]
+    return []
+
+
+def _own_fields(decision: Decision) -> dict[str, object]:
+    """What the decision itself says, one level deep; what is nested stands in the view."""
+    fields: dict[str, object] = {}
+    for field in dataclasses.fields(decision):
+        value = getattr(decision, field.name)
+        if isinstance(value, (str, int, bool)):
+            fields[field.name] = value
+    if isinstance(decision, Apply):
+        fields["verb"] = decision.command.verb
+    return fields
