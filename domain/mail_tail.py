@@ -25,7 +25,8 @@ SENT = (
 _LINES_MAX = 3
 _HEADER_CHARACTERS_MAX = 400
 _WROTE_BEGINS = re.compile(
-    r"(?:On|Am|Le|El|Il|Em|Op|Den|Dnia|W dniu|В|в)\s|[在于於]|\d{4}[\W年년]|\w{2,5}[.,]*\s\d", re.IGNORECASE
+    r"(?:On|Am|Le|El|Il|Em|Op|Den|Dnia|W dniu|В|в)\s|[在于於]|\d{4}[\W년年]|\d{1,2}\s\w+\s\d{4}|\w{2,5}[.,]*\s\d",
+    re.IGNORECASE,
 )
 _WROTE_ENDS = re.compile(rf"(?:{'|'.join(WROTE)}).*[:：]$", re.IGNORECASE)
 _FROM_FIELD = re.compile(rf"(?:{'|'.join(FROM)})\s?[:：]", re.IGNORECASE)

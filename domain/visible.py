@@ -50,7 +50,8 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A run of a line's text. `start` and `end` are its offsets in the source; `place` is None for plain text.
+    """A run of a line's text. `start` and `end` are its offsets in the source, kept where neither the line nor the
+    piece has a place; `place` is None for plain text.
 
     A mark that is not seen (`**`) is a piece without text; `opens` says whether it opens or closes, None for others.
     """
