@@ -20,6 +20,7 @@ from service.demo.github.wire import Request
 
 TABLES_FILE = "tables.json"
 STOP_TIMEOUT_S = 5.0
+SHUTDOWN_POLL_S = 0.05
 
 
 class StandIn(People):
@@ -40,7 +41,9 @@ class StandIn(People):
         self._desk = Desk(state, self.courier, self._faults, self._stopping)
         self._door = Door(self)
         self._server = Server(port, self._serve, self._stopping)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="stand-in-github", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(SHUTDOWN_POLL_S,), name="stand-in-github", daemon=True
+        )
         state.base_url = f"http://127.0.0.1:{self._server.server_port}"
         state.late_by_s = self._faults.late_by_s
         state.tell = self.courier.tell
