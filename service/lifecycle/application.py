@@ -29,8 +29,10 @@ class AlreadyStarted(RuntimeError):
 
 
 class Application:
-    """Starts, watches and stops its resources. Every method may be called from any thread, but not from a signal
-    handler: they take locks. It never ends the process."""
+    """Starts, watches and stops its resources; it never ends the process.
+
+    Every method may be called from any thread, but not from a signal handler: they take locks.
+    """
 
     def __init__(
         self,
@@ -102,15 +104,14 @@ class Application:
         return self._end
 
     def abort_grace(self) -> None:
-        """Go on to force at once, in a shutdown that is still graceful; before one it does nothing."""
-        if self._roster.shutdown_asked:
-            self._grace_over.cancel(GraceAborted("the graceful end was aborted"))
+        """Go on to force at once, in the shutdown that is under way; one still to come has no grace then.
+
+        So two threads may bring the first and the second press of a signal in any order. Safe to repeat.
+        """
+        self._grace_over.cancel(GraceAborted("the graceful end was aborted"))
 
     def wait_until_stopped(self, timeout_s: float) -> ShutdownResult | None:
-        """Wait for the end of a shutdown that someone began or will begin; None when `timeout_s` passed first.
-
-        Signal handlers run while the main thread waits here.
-        """
+        """Wait for the end of a shutdown that someone began or will begin; None when `timeout_s` passed first."""
         try:
             return self._end.result(timeout=timeout_s)
         except concurrent.futures.TimeoutError:

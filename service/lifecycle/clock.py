@@ -9,7 +9,7 @@ class Clock(Protocol):
     """Where time comes from. Every deadline of the lifecycle is a reading of `monotonic`."""
 
     def monotonic(self) -> float:
-        """Seconds that only ever grow; read by a signal handler, so it must take no lock."""
+        """Seconds that only ever grow."""
 
     def wall(self) -> datetime:
         """The time of day, aware and in UTC."""

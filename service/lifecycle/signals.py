@@ -1,13 +1,15 @@
 """Signals: the first press begins the shutdown, the second gives up its grace, the third ends the process.
 
-Python runs a signal handler in the main thread between any two steps of it, locks held. The handler therefore only
-counts and puts the press on a queue that is safe to use there; a thread of ours calls the application. Only the last
-press is carried out in the handler itself: dispositions can be set in the main thread alone.
+Python runs a signal handler in the main thread, between any two steps of it and with whatever locks it holds, and only
+when that thread gets a turn: a signal that the kernel gave to another thread does not wake a main thread that waits.
+So a thread of ours reads the signals from the interpreter's wake-up descriptor, which is written at the moment they
+arrive, and calls the application. Only the last press needs the main thread, for dispositions can be set there alone.
 """
 
+import contextlib
 import logging
-import queue
 import signal
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +54,7 @@ def press(presses: Presses, now: float) -> tuple[Presses, Press]:
 
 
 class SignalBinding:
-    """Handlers for the stop signals, from `bind` to `close`; use it as a `with` block around start and service."""
+    """Takes the stop signals over, from `bind` to `close`; use it as a `with` block around start and service."""
 
     def __init__(
         self,
@@ -62,30 +64,33 @@ class SignalBinding:
         on_abort_grace: Callable[[], object],
         signals: tuple[signal.Signals, ...] = STOP_SIGNALS,
     ) -> None:
-        """The callbacks run in a thread of the binding, one at a time, in the order of the presses."""
+        """Each callback is called at most once, in a thread of its own; the second perhaps before the first is through."""
         self._clock = clock
         self._callbacks = {Press.SHUTDOWN: on_shutdown, Press.ABORT_GRACE: on_abort_grace}
         self._signals = signals
-        self._presses = Presses()
-        # The one queue of the standard library whose `put` may interrupt itself.
-        self._queue: queue.SimpleQueue[Press | None] = queue.SimpleQueue()
-        self._previous: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None] = {}
-        self._thread = threading.Thread(target=self._call_back, name="signals", daemon=True)
+        self._closing = contextlib.ExitStack()
+        self._main_thread_id = 0
+        self._last_signal: int | None = None
 
     def bind(self) -> None:
         """Take the signals over; call it once, in the main thread, before anything is started."""
-        self._thread.start()
+        self._main_thread_id = threading.get_ident()
+        reading, writing = socket.socketpair()
+        writing.setblocking(False)
+        reader = threading.Thread(target=self._read, args=(reading,), name="signals", daemon=True)
+        reader.start()
+        # Undone from the last to the first: the thread ends when the descriptor it reads from is closed at its far end.
+        self._closing.callback(reader.join, timeout=1.0)
+        self._closing.callback(writing.close)
+        previous_descriptor = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        self._closing.callback(signal.set_wakeup_fd, previous_descriptor)
         for number in self._signals:
-            self._previous[number] = signal.signal(number, self._handle)
+            previous = signal.signal(number, self._handle)
+            self._closing.callback(signal.signal, number, signal.SIG_DFL if previous is None else previous)
 
     def close(self) -> None:
         """Give the signals back to whoever had them and end the thread. Main thread only; safe to repeat."""
-        while self._previous:
-            number, handler = self._previous.popitem()
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join(timeout=1.0)
+        self._closing.close()
 
     def __enter__(self) -> "SignalBinding":
         self.bind()
@@ -100,17 +105,33 @@ class SignalBinding:
         self.close()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        self._presses, kind = press(self._presses, self._clock.monotonic())
-        if kind is Press.END_PROCESS:
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-        elif kind is not Press.SAME:
-            self._queue.put(kind)
+        """What the main thread does of a signal: nothing, until it was pressed for the last time."""
+        if self._last_signal is not None:
+            signal.signal(self._last_signal, signal.SIG_DFL)
+            signal.raise_signal(self._last_signal)
 
-    def _call_back(self) -> None:
-        # The one wait without a deadline: its end is the end of the binding, and a daemon holds up nothing.
-        while (kind := self._queue.get()) is not None:
-            try:
-                self._callbacks[kind]()
-            except Exception:  # a first press that fails must not make the second one deaf
-                logger.exception("what a signal asked for failed")
+    def _read(self, reading: socket.socket) -> None:
+        presses = Presses()
+        with reading:
+            # The one wait without a deadline: it ends with the binding, and a daemon holds up nothing.
+            while numbers := reading.recv(64):
+                for number in numbers:
+                    if number in self._signals:
+                        presses, kind = press(presses, self._clock.monotonic())
+                        self._carry_out(kind, number)
+
+    def _carry_out(self, kind: Press, number: int) -> None:
+        """Act on a press; what is called gets a thread of its own, for the next press must be heard if it hangs."""
+        if kind is Press.SAME:
+            return
+        if kind is Press.END_PROCESS:
+            self._last_signal = number
+            signal.pthread_kill(self._main_thread_id, number)
+            return
+        threading.Thread(target=self._call, args=(kind,), name=f"signal-{kind.value}", daemon=True).start()
+
+    def _call(self, kind: Press) -> None:
+        try:
+            self._callbacks[kind]()
+        except Exception:
+            logger.exception("what a signal asked for failed")

@@ -118,6 +118,11 @@ class Bench:
     application: Application
     snapshots: list[Snapshot]
     failures: list[ResourceFailure]
+    further_observers: list[Callable[[Snapshot], None]]
+
+    def observe(self, on_change: Callable[[Snapshot], None]) -> None:
+        """Have `on_change` told of every snapshot too."""
+        self.further_observers.append(on_change)
 
     def failed_phases(self) -> list[tuple[str, Phase]]:
         return [(failure.resource, failure.phase) for failure in self.failures]
@@ -127,13 +132,20 @@ def bench(*resources: Resource, grace_s: float = 30.0, force_s: float = 5.0) -> 
     clock = ManualClock()
     snapshots: list[Snapshot] = []
     failures: list[ResourceFailure] = []
+    further_observers: list[Callable[[Snapshot], None]] = []
+
+    def on_change(snapshot: Snapshot) -> None:
+        snapshots.append(snapshot)
+        for observer in further_observers:
+            observer(snapshot)
+
     application = Application(
         resources,
         clock=clock,
-        observers=Observers(on_change=snapshots.append, on_failure=failures.append),
+        observers=Observers(on_change=on_change, on_failure=failures.append),
         budget=ShutdownBudget(grace_s=grace_s, force_s=force_s),
     )
-    return Bench(clock, application, snapshots, failures)
+    return Bench(clock, application, snapshots, failures, further_observers)
 
 
 def in_thread(call: Callable[[], object]) -> concurrent.futures.Future:
