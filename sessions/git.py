@@ -111,13 +111,14 @@ class Scope:
 
     `git_dir` None is for the calls that make a repository. `held` are locks' file descriptors: git inherits them, so
     that a lock ends only when the last git under it has ended, even when the service was killed. Setting `cancelled`
-    ends the call.
+    ends the call. `settings` are further `name=value` pairs of git's configuration.
     """
 
     git_dir: Path | None = None
     work_tree: Path | None = None
     held: tuple[int, ...] = ()
     cancelled: Event | None = None
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Git:
 
     def _argv(self, scope: Scope, arguments: Sequence[str]) -> list[str]:
         argv = ["git"]
-        for setting in _SETTINGS:
+        for setting in (*_SETTINGS, *scope.settings):
             argv += ["-c", setting]
         if scope.git_dir is not None:
             argv.append(f"--git-dir={scope.git_dir}")

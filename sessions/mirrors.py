@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -50,7 +50,7 @@ class Mirrors:
         and then a mirror that was there stays as it was. Safe to repeat.
         """
         with self._alone(thread, cancelled) as scope:
-            default = self._default_branch(remote, Scope(held=scope.held, cancelled=cancelled))
+            default = self._default_branch(remote, replace(scope, git_dir=None))
             mirror = self.path(thread)
             if _is_whole(mirror):
                 _sweep(mirror)
@@ -88,7 +88,8 @@ class Mirrors:
         with self._alone(thread, cancelled) as scope:
             _sweep(self.path(thread))
             refspec = f"+{_oid(commit)}:{_private(thread)}/head"
-            self.git.run(scope, "-c", "fetch.fsckObjects=true", *_FETCH, "--no-tags", "--", str(source), refspec)
+            checked = replace(scope, settings=("fetch.fsckObjects=true",))
+            self.git.run(checked, *_FETCH, "--no-tags", "--", str(source), refspec)
 
     def push(self, thread: Thread, remote: Remote, commit: str, *, overwrite: bool, cancelled: Event | None) -> None:
         """Push a commit that was taken in to the item's own branch, and to no other.
@@ -119,11 +120,9 @@ class Mirrors:
         for leftover in (making, mirror):
             if leftover.exists():
                 shutil.rmtree(leftover)
-        outside = Scope(held=scope.held, cancelled=scope.cancelled)
         try:
-            self.git.run(outside, "init", "--quiet", "--bare", "--template=", "--", str(making))
-            inside = Scope(git_dir=making, held=scope.held, cancelled=scope.cancelled)
-            self._fetch(inside, remote, refs, default)
+            self.git.run(replace(scope, git_dir=None), "init", "--quiet", "--bare", "--template=", "--", str(making))
+            self._fetch(replace(scope, git_dir=making), remote, refs, default)
             making.rename(mirror)
         finally:
             shutil.rmtree(making, ignore_errors=True)
