@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -138,6 +139,22 @@ def test_what_a_deleted_account_wrote_has_a_null_author(stand_in: StandIn, repos
     assert repository.get_issue(1).get_comment(comment.id).raw_data["user"] is None
 
 
+def test_comments_written_at_the_same_time_are_all_kept_under_ids_of_their_own(stand_in: StandIn) -> None:
+    def write(name: str) -> None:
+        thread = client(stand_in, "loop-token").get_repo(REPO).get_issue(1)
+        for index in range(10):
+            thread.create_comment(f"{name} {index}")
+
+    writers = [threading.Thread(target=write, args=(f"writer {number}",)) for number in range(8)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    written = stand_in.comments(REPO, 1)
+    assert len({comment.id for comment in written}) == len(written) == 80
+    assert {comment.body for comment in written} == {f"writer {n} {i}" for n in range(8) for i in range(10)}
+
+
 def test_a_listing_of_250_comments_has_three_pages_of_a_hundred(stand_in: StandIn, api: github.Github) -> None:
     written = [stand_in.comment("ada", REPO, 1, f"number {index}").id for index in range(250)]
     per_hundred = github.Github(
@@ -234,6 +251,7 @@ def test_a_spent_budget_is_403_until_it_is_renewed(stand_in: StandIn, api: githu
     stand_in.set_remaining("loop-token", 0)
     with pytest.raises(github.RateLimitExceededException):
         api.get_repo(REPO)
+    assert api.get_rate_limit().resources.core.remaining == 0
     stand_in.advance_clock(3601)
     assert api.get_repo(REPO).full_name == REPO
 

@@ -12,7 +12,7 @@ from email.utils import format_datetime
 
 from service.demo.github.failures import Failure
 from service.demo.github.faults import AFTER_COMMIT, Fault, FaultBook, Trouble
-from service.demo.github.rates import Rates
+from service.demo.github.rates import Rate, Rates
 from service.demo.github.records import Account
 from service.demo.github.routes import accounts, comments, hooks, issues, pulls, reactions, repositories, reviews
 from service.demo.github.routing import Call, find_route
@@ -171,9 +171,10 @@ class Desk:
             raise refusal
         if asking.actor is None:
             raise Failure(401, "Bad credentials" if asking.token_id else "Requires authentication")
-        if self.rates.current(asking.token_id, int(now.timestamp())).remaining == 0:
+        rate = self.rates.current(asking.token_id, int(now.timestamp()))
+        if rate.remaining == 0 and asking.request.path != accounts.RATE_LIMIT:
             raise Failure(403, f"API rate limit exceeded for user ID {asking.actor.id}.")
-        answer = self._moved(asking.request) or self._routed(asking.request, asking.actor)
+        answer = self._moved(asking.request) or self._routed(asking, asking.actor, rate)
         if refusal is not None:
             raise refusal
         return answer
@@ -197,9 +198,16 @@ class Desk:
             headers={"Location": url},
         )
 
-    def _routed(self, request: Request, actor: Account) -> Answer:
-        handler, parameters = find_route(ROUTES, request.method, request.path)
-        call = Call(state=self._state, courier=self._courier, actor=actor, request=request, parameters=parameters)
+    def _routed(self, asking: Asking, actor: Account, rate: Rate) -> Answer:
+        handler, parameters = find_route(ROUTES, asking.request.method, asking.request.path)
+        call = Call(
+            state=self._state,
+            courier=self._courier,
+            actor=actor,
+            rate=rate,
+            request=asking.request,
+            parameters=parameters,
+        )
         return handler(call)
 
     def _dressed(self, asking: Asking, answer: Answer, now: datetime) -> Reply:
@@ -219,7 +227,7 @@ class Desk:
             headers["Cache-Control"] = "private, max-age=60, s-maxage=60"
             if matches(asking.request.headers.get("if-none-match", ""), headers["ETag"]):
                 status, body = 304, b""
-        if status != 304 and asking.actor is not None:
+        if status != 304 and asking.actor is not None and asking.request.path != accounts.RATE_LIMIT:
             rate = self.rates.spend(asking.token_id, now_epoch_s)
         return Reply(status=status, headers={**headers, **rate.headers(), **answer.headers}, body=body)
 

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from service.demo.github.acts.hooks import hook_of
 from service.demo.github.failures import Failure
+from service.demo.github.rates import Rate
 from service.demo.github.records import (
     Account,
     Comment,
@@ -28,6 +29,7 @@ class Call:
     state: State
     courier: Courier
     actor: Account
+    rate: Rate
     request: Request
     parameters: Mapping[str, str]
 

@@ -163,11 +163,12 @@ class Courier:
         with self._idle:
             held = self._held or []
             self._held = None
-            self._undelivered -= len(held)
-        if drop:
-            return
-        for parcel in reversed(held) if newest_first else held:
-            self._send(parcel)
+            if drop:
+                self._undelivered -= len(held)
+                self._idle.notify_all()
+                return
+            for parcel in reversed(held) if newest_first else held:
+                self._queue.put(parcel)
 
     def wait_until_idle(self, timeout_s: float = 15.0) -> bool:
         """Wait until nothing is on its way; False when something still is after the timeout. Held ones count."""
