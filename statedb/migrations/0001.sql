@@ -89,9 +89,10 @@ CREATE TABLE turns (
     frozen_at INTEGER NOT NULL, handed_at INTEGER, taken_at INTEGER, ended_at INTEGER,
     receipt TEXT NOT NULL DEFAULT '', stop_reason TEXT NOT NULL DEFAULT '',
     answer TEXT NOT NULL DEFAULT '', before_tools TEXT NOT NULL DEFAULT '', used TEXT NOT NULL DEFAULT '{}',
-    interruptions INTEGER NOT NULL DEFAULT 0, replies INTEGER NOT NULL DEFAULT 0, reply_bytes INTEGER NOT NULL DEFAULT 0
+    interruptions INTEGER NOT NULL DEFAULT 0, is_cancelling INTEGER NOT NULL DEFAULT 0,
+    replies INTEGER NOT NULL DEFAULT 0, reply_bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX turns_open ON turns (item_id) WHERE state IN ('frozen', 'handed', 'taken');
+CREATE INDEX turns_open ON turns (item_id) WHERE state IN ('frozen', 'handed', 'taken', 'interrupted');
 CREATE INDEX turns_by_item ON turns (item_id, frozen_at);
 
 CREATE TABLE turn_events (
