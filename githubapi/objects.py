@@ -26,12 +26,15 @@ def host_of(url: str) -> str:
         return ""
 
 
-def account(owner: Fields, name: str) -> Account | None:
+def account(fields: Fields) -> Account:
+    """An account object."""
+    return Account(login=fields.text("login"), id=fields.id("id"), is_bot=fields.optional_text("type") == "Bot")
+
+
+def named_account(owner: Fields, name: str) -> Account | None:
     """The account in a field; None where GitHub names nobody, as for a deleted author."""
     fields = owner.optional_part(name)
-    if fields is None:
-        return None
-    return Account(login=fields.text("login"), id=fields.id("id"), is_bot=fields.optional_text("type") == "Bot")
+    return None if fields is None else account(fields)
 
 
 def full_name(fields: Fields) -> str:
@@ -91,7 +94,7 @@ def issue_facts(fields: Fields) -> ItemFacts:
         snapshot=issue_snapshot(fields),
         url=fields.text("html_url"),
         body=fields.optional_text("body") or "",
-        author=account(fields, "user"),
+        author=named_account(fields, "user"),
         closed_at_ms=fields.optional_time_ms("closed_at"),
     )
 
@@ -102,7 +105,7 @@ def pull_facts(fields: Fields) -> ItemFacts:
         snapshot=pull_snapshot(fields),
         url=fields.text("html_url"),
         body=fields.optional_text("body") or "",
-        author=account(fields, "user"),
+        author=named_account(fields, "user"),
         head_sha=fields.part("head").text("sha"),
         closed_at_ms=fields.optional_time_ms("closed_at"),
     )

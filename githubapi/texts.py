@@ -7,7 +7,7 @@ import re
 from domain.model import ID_MAX, Anchor, Fact
 from domain.ports import Said
 from githubapi.fields import Fields
-from githubapi.objects import account
+from githubapi.objects import named_account
 
 _THREAD_ADDRESS = re.compile(r".*/(?:issues|pulls)/([0-9]{1,16})", re.ASCII)
 
@@ -30,7 +30,7 @@ def review(fields: Fields) -> Said | None:
     return Said(
         fact=Fact.REVIEW,
         id=fields.id("id"),
-        author=account(fields, "user"),
+        author=named_account(fields, "user"),
         body=fields.optional_text("body") or "",
         url=fields.text("html_url"),
         created_at_ms=submitted_at_ms,
@@ -66,7 +66,7 @@ def _commented(fields: Fields, fact: Fact) -> Said:
     return Said(
         fact=fact,
         id=fields.id("id"),
-        author=account(fields, "user"),
+        author=named_account(fields, "user"),
         body=fields.optional_text("body") or "",
         url=fields.text("html_url"),
         created_at_ms=fields.time_ms("created_at"),

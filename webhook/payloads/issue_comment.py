@@ -18,5 +18,5 @@ def read(payload: Fields, host: str) -> Event | Passed:
     where = site(payload, host, issue.id("number"), objects.issue_snapshot(issue))
     said = texts.comment(payload.part("comment"))
     if action == "deleted":
-        return events.deleted(where, said, objects.account(payload, "sender"))
+        return events.deleted(where, said, objects.named_account(payload, "sender"))
     return events.created(where, said) or Passed(PassReason.NOT_FOR_US)

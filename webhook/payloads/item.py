@@ -11,7 +11,7 @@ from webhook.payloads.origin import site
 def read_item(payload: Fields, host: str, item: Fields, snapshot: Snapshot) -> Event:
     """The closing of the item where the action is `closed`, else its state as the payload shows it."""
     where = site(payload, host, item.id("number"), snapshot)
-    sender = objects.account(payload, "sender")
+    sender = objects.named_account(payload, "sender")
     url = item.text("html_url")
     if payload.text("action") == "closed":
         return events.closed(where, snapshot, sender, item.time_ms("closed_at"), url)

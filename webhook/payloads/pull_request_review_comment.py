@@ -20,5 +20,5 @@ def read(payload: Fields, host: str) -> Event | Passed:
     said = texts.inline(comment)
     anchor = texts.anchor(comment)
     if action == "deleted":
-        return events.deleted(where, said, objects.account(payload, "sender"), anchor)
+        return events.deleted(where, said, objects.named_account(payload, "sender"), anchor)
     return events.created(where, said, anchor) or Passed(PassReason.NOT_FOR_US)
