@@ -112,10 +112,13 @@ class SessionLink:
         self._calling = threading.Lock()
 
     @classmethod
-    def connect(cls, socket_path: Path, timeout_s: float) -> SessionLink:
-        """Reach a host that may only just have started; raises `HostGone` when the time is over."""
+    def connect(cls, socket_path: Path, timeout_s: float, lock_path: Path | None = None) -> SessionLink:
+        """Reach a host that may only just have started; raises `HostGone` when the time is over.
+
+        With the clone's lock it does not wait for a host that has ended meanwhile.
+        """
         link = cls(socket_path)
-        link._lines = _connected(socket_path, timeout_s)
+        link._lines = _connected(socket_path, timeout_s, lock_path)
         return link
 
     def hand(self, turn_id: str, text: str, timeout_s: float) -> HandState:
@@ -270,16 +273,17 @@ class _Lines:
         return True
 
 
-def _connected(socket_path: Path, timeout_s: float) -> _Lines:
+def _connected(socket_path: Path, timeout_s: float, lock_path: Path | None = None) -> _Lines:
     deadline_s = time.monotonic() + timeout_s
     while True:
+        is_over = lock_path is not None and not clone_is_held(lock_path)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(timeout_s)
             connection.connect(str(socket_path))
         except OSError as fault:
             connection.close()
-            if time.monotonic() >= deadline_s:
+            if is_over or time.monotonic() >= deadline_s:
                 raise HostGone(f"no session host listens: {fault}") from fault
             time.sleep(_RETRY_S)
         else:

@@ -30,7 +30,7 @@ class FakeAgent:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
 
-    def update(self, kind: str, **fields: object) -> None:
+    def update(self, kind: str, /, **fields: object) -> None:
         params = {"sessionId": CONVERSATION, "update": {"sessionUpdate": kind, **fields}}
         self.send(method="session/update", params=params)
 

@@ -66,9 +66,13 @@ class Room:
 
     def start(self, *flags: str, **changes: object) -> SessionLink:
         """Start a host and reach it; `flags` are the fake agent's."""
+        self.launch(*flags, **changes)
+        return SessionLink.connect(self.spec.socket_path, WAIT_S, self.spec.lock_path)
+
+    def launch(self, *flags: str, **changes: object) -> None:
+        """Start a host that may not live long enough to be reached."""
         spec = replace(self.spec, argv=(*self.spec.argv, *flags), **changes)
         self.pids.append(start_host(self.folder, spec))
-        return SessionLink.connect(spec.socket_path, WAIT_S)
 
     def records(self) -> list[Record]:
         """What the journal holds now."""
