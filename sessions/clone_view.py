@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sessions.git_faults import GitFailed, GitFault
+from sessions.git_faults import GitFailed, GitFault, fault_of
 
 REFS_MAX: Final = 20_000
 _PACKED_REFS_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -84,17 +84,24 @@ def view_of(clone: Path, at: Path, mirror: Path, commit: str | None) -> Iterator
     _require_plain_objects(clone / ".git" / "objects")
     shutil.rmtree(at, ignore_errors=True)
     try:
+        _build(at, (mirror / "objects", clone / ".git" / "objects"), commit)
+        yield at
+    finally:
+        shutil.rmtree(at, ignore_errors=True)
+
+
+def _build(at: Path, stores: tuple[Path, ...], commit: str | None) -> None:
+    try:
         (at / "refs" / "heads").mkdir(parents=True, mode=0o700)
         (at / "objects" / "info").mkdir(parents=True)
-        stores = [store for store in (mirror / "objects", clone / ".git" / "objects") if store.is_dir()]
-        (at / "objects" / "info" / "alternates").write_text("".join(f"{store}\n" for store in stores))
+        alternates = "".join(f"{store}\n" for store in stores if store.is_dir())
+        (at / "objects" / "info" / "alternates").write_text(alternates)
         (at / "config").write_text(_CONFIG)
         (at / "HEAD").write_text("ref: refs/heads/work\n")
         if commit is not None:
             (at / "refs" / "heads" / "work").write_text(f"{commit}\n")
-        yield at
-    finally:
-        shutil.rmtree(at, ignore_errors=True)
+    except OSError as error:
+        raise GitFailed(fault_of(str(error)), f"the clone cannot be looked at: {error.strerror}") from error
 
 
 def require_plain(clone: Path) -> None:

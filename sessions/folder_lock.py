@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from sessions.git_faults import GitFailed, GitFault
+from sessions.git_faults import GitFailed, GitFault, fault_of
 
 _POLL_S: Final = 0.02
 
@@ -32,13 +32,20 @@ def among_readers(lock: Path, deadline_s: float, cancelled: Event | None = None)
 
 
 def _held(lock: Path, how: int, deadline_s: float, cancelled: Event | None) -> Iterator[int]:
-    lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = _opened(lock)
     try:
         _acquire(descriptor, how, time.monotonic() + deadline_s, cancelled)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _opened(lock: Path) -> int:
+    try:
+        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise GitFailed(fault_of(str(error)), f"a lock file could not be opened: {error.strerror}") from error
 
 
 def _acquire(descriptor: int, how: int, until: float, cancelled: Event | None) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from sessions.clones import PreparedClone
 from sessions.git_faults import GitFailed, GitFault
-from tests.fakes.repositories import House, by_hand, commit_file, make_remote
+from tests.fakes.repositories import House, by_hand, commit_file
 
 
 class Trap:
@@ -116,7 +116,9 @@ def _submodule(clone: PreparedClone, trap: Trap) -> None:
     by_hand(clone.path, "add", ".gitmodules")
     by_hand(clone.path, "commit", "--quiet", "-m", "inner")
     by_hand(inner, "config", "core.fsmonitor", str(trap.program))
-    (inner / "a").write_text("changed\n")
+    by_hand(inner, "config", "filter.evil.clean", str(trap.program))
+    (inner / ".gitattributes").write_text("* filter=evil\n")
+    (inner / "a").write_text("y\n")
     _set(clone, "submodule.recurse", "true")
     _set(clone, "submodule.inner.update", f"!{trap.program}")
 
@@ -232,134 +234,6 @@ def test_a_replaced_commit_is_seen_as_it_is(house: House) -> None:
     by_hand(clone.path, "replace", work, clone.base_sha)
     unsaved = house.clones.unsaved(clone)
     assert work in {commit.sha for commit in unsaved.commits}
-
-
-def _git_file(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git").rename(clone.path / "away")
-    (clone.path / ".git").write_text(f"gitdir: {foreign}\n")
-
-
-def _git_link(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git").rename(clone.path / "away")
-    (clone.path / ".git").symlink_to(foreign)
-
-
-def _no_git(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git").rename(clone.path / "away")
-
-
-def _alternates(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "objects" / "info" / "alternates").write_text(f"{foreign}/objects\n")
-
-
-def _commondir(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "commondir").write_text(f"{foreign}\n")
-
-
-def _linked_objects(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "objects").rename(clone.path / "away")
-    (clone.path / ".git" / "objects").symlink_to(foreign / "objects")
-
-
-def _linked_object(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "objects" / "pack" / "x.pack").symlink_to(foreign / "HEAD")
-
-
-def _linked_object_folder(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "objects" / "zz").symlink_to(foreign / "objects")
-
-
-def _object_pipe(clone: PreparedClone, foreign: Path) -> None:
-    os.mkfifo(clone.path / ".git" / "objects" / "pack" / "x.idx")
-
-
-def _linked_refs(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "refs").rename(clone.path / "away")
-    (clone.path / ".git" / "refs").symlink_to(foreign / "refs")
-
-
-def _linked_heads(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "refs" / "heads").rename(clone.path / "away")
-    (clone.path / ".git" / "refs" / "heads").symlink_to(foreign / "refs" / "heads")
-
-
-def _linked_ref(clone: PreparedClone, foreign: Path) -> None:
-    _own_ref(clone).unlink()
-    _own_ref(clone).symlink_to(foreign / "refs" / "heads" / "main")
-
-
-def _ref_pipe(clone: PreparedClone, foreign: Path) -> None:
-    _own_ref(clone).unlink()
-    os.mkfifo(_own_ref(clone))
-
-
-def _absurd_ref(clone: PreparedClone, foreign: Path) -> None:
-    _own_ref(clone).write_text("--upload-pack=touch\n")
-
-
-def _huge_ref(clone: PreparedClone, foreign: Path) -> None:
-    _own_ref(clone).write_text("a" * 100_000)
-
-
-def _absurd_packed_refs(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "packed-refs").write_text("--exec refs/heads/x\n")
-
-
-def _head_elsewhere(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "HEAD").write_text("ref: ../../../foreign/HEAD\n")
-
-
-def _head_link(clone: PreparedClone, foreign: Path) -> None:
-    (clone.path / ".git" / "HEAD").unlink()
-    (clone.path / ".git" / "HEAD").symlink_to(foreign / "HEAD")
-
-
-def _own_ref(clone: PreparedClone) -> Path:
-    return clone.path / ".git" / "refs" / "heads" / "the-loop" / "15"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(change, id=change.__name__.removeprefix("_"))
-        for change in (
-            *(_git_file, _git_link, _no_git, _alternates, _commondir, _linked_objects, _linked_object),
-            *(_linked_object_folder, _object_pipe, _linked_refs, _linked_heads, _linked_ref, _ref_pipe, _absurd_ref),
-            *(_huge_ref, _absurd_packed_refs, _head_elsewhere, _head_link),
-        )
-    ],
-)
-def test_a_clone_that_leads_elsewhere_is_refused_kept_and_discarded_on_demand(
-    house: House, tmp_path: Path, change: Callable[[PreparedClone, Path], None]
-) -> None:
-    (tmp_path / "other").mkdir()
-    foreign = make_remote(tmp_path / "other")
-    before = sorted(str(path) for path in foreign.rglob("*"))
-    clone = house.prepare()
-    change(clone, foreign)
-    for act in (
-        lambda: house.clones.unsaved(clone),
-        lambda: house.clones.push(clone, clone.branch, house.remote),
-        lambda: house.clones.remove(clone),
-    ):
-        with pytest.raises(GitFailed) as failed:
-            act()
-        assert failed.value.fault is GitFault.CLONE_CHANGED
-    assert clone.path.exists()
-    assert house.at_remote("refs/heads/the-loop/15") == ""
-    house.clones.discard(clone.item_id)
-    assert not clone.path.exists()
-    assert sorted(str(path) for path in foreign.rglob("*")) == before
-
-
-def test_a_link_in_the_clones_place_is_refused(house: House, tmp_path: Path) -> None:
-    clone = house.prepare()
-    clone.path.rename(tmp_path / "moved")
-    clone.path.symlink_to(tmp_path / "moved")
-    for act in (lambda: house.prepare(), lambda: house.clones.unsaved(clone), lambda: house.clones.remove(clone)):
-        with pytest.raises(GitFailed) as failed:
-            act()
-        assert failed.value.fault is GitFault.CLONE_CHANGED
 
 
 def test_odd_but_true_refs_are_data(house: House, trap: Trap) -> None:
