@@ -60,6 +60,7 @@ class AppendedFile:
             self._descriptor = open_for_append(self._path)
         opened = os.fstat(self._descriptor)
         self._inode, self._device = opened.st_ino, opened.st_dev
+        # Another process's line may be seen half-way here; an empty line is the harmless price of that mistake.
         self._torn = (
             stat.S_ISREG(opened.st_mode)
             and opened.st_size > 0

@@ -81,8 +81,8 @@ def test_an_error_that_is_being_handled_is_part_of_the_line_and_shows_no_secret(
         pytest.param(Hostile(), (), "[unreadable]", id="message that raises"),
     ],
 )
-def test_a_record_that_cannot_be_put_into_words_is_a_line_all_the_same(logger, stream, msg, args, shown) -> None:
-    logger.warning(msg, *args)
+def test_a_record_that_cannot_be_put_into_words_is_a_line_all_the_same(stream, msg, args, shown) -> None:
+    JournalHandler("serve", (), stream).handle(logging.makeLogRecord({"msg": msg, "args": args, "levelno": 40}))
     assert said(stream)["msg"] == shown
 
 

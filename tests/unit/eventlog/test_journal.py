@@ -36,7 +36,7 @@ def queued(number: int) -> DispatchQueued:
 
 
 def records(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_bytes().splitlines()]
+    return [json.loads(line) for line in path.read_bytes().splitlines() if line]
 
 
 def story(path: Path) -> list[tuple]:
