@@ -96,16 +96,18 @@ class _Offsets:
     """Maps positions in the content of one inline token, from which block marks are cut, to lines and the source."""
 
     def __init__(self, token: Token, source: Sequence[_SourceLine]) -> None:
-        first = token.map[0] if token.map else 0
         contents = token.content.split("\n")
+        first = _first_line(token, contents[0], source)
         self.first_number = first + 1
         self._starts: list[int] = []
         self._shifts: list[int] = []
         start = 0
-        for content, line in zip(contents, source[first : first + len(contents)], strict=False):
-            # Marks and indentation are cut from the front of a line, so its visible end is where both agree.
+        for index, (content, line) in enumerate(zip(contents, source[first : first + len(contents)], strict=False)):
+            # Marks and indentation are cut from the front of a line, and spaces from the end of the last one alone.
+            last = index == len(contents) - 1
+            cut = (len(line.text) - len(line.text.rstrip())) - (len(content) - len(content.rstrip())) if last else 0
             self._starts.append(start)
-            self._shifts.append(line.start + len(line.text.rstrip()) - len(content.rstrip()) - start)
+            self._shifts.append(line.start + len(line.text) - cut - len(content) - start)
             start += len(content) + 1
 
     def number(self, position: int) -> int:
@@ -118,6 +120,14 @@ class _Offsets:
 
     def _index(self, position: int) -> int:
         return max(0, bisect_right(self._starts, position) - 1)
+
+
+def _first_line(token: Token, content: str, source: Sequence[_SourceLine]) -> int:
+    """The index of the source line that the content begins in: lines of no-break spaces alone are cut from its front."""
+    first, end = token.map or (0, 1)
+    while first < end - 1 and not source[first].text.replace("\0", "\ufffd").rstrip().endswith(content.rstrip()):
+        first += 1
+    return first
 
 
 @dataclass(slots=True)

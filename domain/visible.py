@@ -94,18 +94,20 @@ class Line:
         return None
 
     def spans(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Where the source has the text from `first` up to `end`, and emphasis that would be left around nothing."""
+        """Where the source has the plain text from `first` up to `end`, and emphasis that would be left empty."""
         openers: list[Piece] = []
         position = 0
         for piece in self.pieces:
             start, position = position, position + len(piece.text)
+            if piece.place is not None:
+                continue
             if piece.opens and start < end:
                 openers.append(piece)
             elif piece.opens is False and start <= end and openers:
                 opener = openers.pop()
                 yield opener.start, opener.end
                 yield piece.start, piece.end
-            elif start < end and position > first:
+            elif piece.text and start < end and position > first:
                 yield piece.source_of(max(0, first - start), min(end - start, len(piece.text)))
 
 

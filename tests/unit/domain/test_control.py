@@ -214,6 +214,10 @@ def test_what_only_resembles_a_mail_header_hides_nothing(above: str) -> None:
         pytest.param("***/the-loop start***\r\nfix", START, "\r\nfix", id="nested-emphasis-with-crlf"),
         pytest.param("a &amp; b\r\nthe-loop&nbsp;start x &amp; `y`\rz  \n", Command(
             verb=Verb.START, argument="x & y"), "a &amp; b\r\nx &amp; `y`\rz  \n", id="bytes-of-the-rest-stay"),
+        pytest.param("the-loop<b></b> start<i> b</i>", Command(verb=Verb.START, argument="b"), "<b></b><i>b</i>",
+                     id="elements-stay"),
+        pytest.param("\u00a0\nthe-loop start b", Command(verb=Verb.START, argument="b"), "\u00a0\nb",
+                     id="below-a-line-of-spaces"),
         pytest.param("1. a\n\n   the-loop start b\n2. c", Command(verb=Verb.START, argument="b"), "1. a\n\n   b\n2. c",
                      id="within-an-item"),
         pytest.param("é\u200b the\nt\u200bhe-loop st\u200bart\u200b ü\u200b", Command(

@@ -31,6 +31,7 @@ def seen(source: str) -> list[tuple[int, Place | None, str]]:
         pytest.param("a  \nb\\\nc", [(1, None, "a"), (2, None, "b"), (3, None, "c")], id="hard-breaks"),
         pytest.param("a<br>b", [(1, None, "a"), (1, None, "b")], id="break-element"),
         pytest.param("\n\r\n\ra\r\nb\rc", [(4, None, "a"), (5, None, "b"), (6, None, "c")], id="all-line-ends-count"),
+        pytest.param("- \u2028\n  a\n\n\u00a0\nb", [(2, Place.BULLET, "a"), (5, None, "b")], id="lines-of-spaces-alone"),
         pytest.param("*a* **b** &amp; \\* <b>c</b>", [(1, None, "a b & * c")], id="marks-are-not-seen"),
         pytest.param("`a\nb`\nc", [(1, None, "a b"), (3, None, "c")], id="code-over-lines"),
         pytest.param("[a\nb](/u\n'x')\nc", [(1, None, "a"), (2, None, "b"), (4, None, "c")], id="link-over-lines"),
