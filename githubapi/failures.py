@@ -114,12 +114,12 @@ def _wait_s(headers: Mapping[str, str]) -> float:
 def _by_wire(problem: BaseException) -> Failure:
     """By the exception that requests wrapped, for its own classes mix what failed before and after the sending."""
     cause = _innermost(problem)
-    if isinstance(problem, requests.ConnectTimeout) or isinstance(cause, wire.ConnectTimeoutError):
-        return NotSent("connect-timeout")
     if isinstance(cause, wire.NameResolutionError):
         return NotSent("name-lookup")
     if isinstance(cause, wire.NewConnectionError | wire.EmptyPoolError | wire.ClosedPoolError):
         return NotSent("connect")
+    if isinstance(problem, requests.ConnectTimeout) or isinstance(cause, wire.ConnectTimeoutError):
+        return NotSent("connect-timeout")
     if isinstance(cause, wire.ProxyError) and "Tunnel connection failed" in str(cause.original_error):
         return NotSent("proxy")
     if isinstance(cause, wire.SSLError | ssl.SSLError):
@@ -145,7 +145,7 @@ def _is_handshake(problem: BaseException) -> bool:
     causes = [problem, *(argument for argument in problem.args if isinstance(argument, ssl.SSLError))]
     return any(
         isinstance(cause, ssl.SSLCertVerificationError)
-        or (isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE_REASONS)
+        or (isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE_REASONS)
         for cause in causes
     )
 
