@@ -175,14 +175,34 @@ def test_a_coroutine_is_woken_from_another_thread_and_gets_exactly_one_lease(gat
     assert gate.counts() == counts(1, 0, 1)
 
 
-def test_many_publications_before_the_coroutine_runs_are_one_attempt(gate):
-    def flap():
+class CountingGate(AdmissionGate):
+    """A gate that counts the attempts made on it."""
+
+    attempts = 0
+
+    def acquire(self):
+        self.attempts += 1
+        return super().acquire()
+
+
+def test_many_publications_before_the_coroutine_runs_are_one_attempt(clock):
+    gate = CountingGate(clock)
+
+    async def scenario():
+        waiter = asyncio.create_task(gate.acquire_when_accepting_async(CancelToken(), timeout_s=LIMIT_S))
+        await asyncio.sleep(0)
         for _ in range(50):
             gate.set_accepting(True)
             gate.set_accepting(False)
+        assert gate.attempts == 1
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert gate.attempts == 2
         gate.set_accepting(True)
+        return await waiter
 
-    run_waiting(gate, CancelToken(), flap)
+    asyncio.run(scenario())
+    assert gate.attempts == 3
     assert gate.counts() == counts(1, 1, 0)
 
 

@@ -233,6 +233,7 @@ def test_a_required_resource_that_ends_by_itself_fails_the_application_and_is_re
         Health.UNHEALTHY,
         False,
     )
+    assert [each.health for each in snapshot.resources] == [Health.HEALTHY, Health.UNHEALTHY]
     assert [(each.resource, each.phase, each.error) for each in the.failures] == [("poller", Phase.COMPLETION, error)]
     with pytest.raises(AdmissionClosed):
         the.application.admission.acquire_when_accepting(CancelToken(), timeout_s=60)
@@ -263,6 +264,7 @@ def test_a_resource_whose_work_ends_while_it_starts_does_not_become_ready():
 
     def end_at_once(context):
         context.report_completion(error)
+        context.report_completion(BrokenResource("the first report counts"))
 
     the = bench(ScriptedResource("poller", script={Phase.START: end_at_once}))
     with pytest.raises(StartFailed) as caught:

@@ -193,7 +193,11 @@ SERVICE = textwrap.dedent("""
 def service(mode: str):
     """A real process with an application in it; gone afterwards, however the test went."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVICE, mode], cwd=REPOSITORY_ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SERVICE, mode],
+        cwd=REPOSITORY_ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         yield process
@@ -232,6 +236,7 @@ def test_a_third_signal_ends_the_process_as_if_nobody_had_handled_it():
         assert heard(process) == "forcing"
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=LIMIT_S) == -signal.SIGTERM
+        assert process.stderr.read() == ""
 
 
 def test_a_signal_during_the_start_reaches_a_main_thread_that_waits_for_the_start():
