@@ -15,7 +15,7 @@ def header_agrees(enterprise_host: str | None, host: str) -> bool:
     """
     if enterprise_host is None:
         return True
-    return enterprise_host.strip().lower() in (host.lower(), host.lower().rpartition(":")[0])
+    return enterprise_host.strip().lower() in (host.lower(), host.lower().partition(":")[0])
 
 
 def site(payload: Fields, host: str, number: int, snapshot: Snapshot) -> Site:
