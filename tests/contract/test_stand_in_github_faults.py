@@ -1,6 +1,7 @@
 """The stand-in GitHub's troubles, as PyGithub meets them, and what each has left behind."""
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -81,6 +82,15 @@ def test_a_write_without_an_answer_leaves_what_the_trouble_says(
         issue.create_comment("text")
     assert [comment.body for comment in stand_in.comments(REPO, 1)] == written
     assert [(served.status, served.trouble) for served in stand_in.requests("POST")] == [(0, trouble)]
+
+
+def test_a_reset_is_a_reset_and_no_orderly_end(stand_in: StandIn) -> None:
+    stand_in.fault(Trouble.RESET, "GET", "/user")
+    host, _, port = stand_in.base_url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=LIMIT_S) as connection:
+        connection.sendall(b"GET /user HTTP/1.1\r\nHost: stand-in\r\n\r\n")
+        with pytest.raises(ConnectionResetError):
+            connection.recv(1)
 
 
 def test_a_silent_request_ends_with_the_stand_in(stand_in: StandIn) -> None:
