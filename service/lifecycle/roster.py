@@ -71,11 +71,6 @@ class Roster:
         self._telling = False
 
     @property
-    def state(self) -> ApplicationState:
-        with self._lock:
-            return self._state
-
-    @property
     def shutdown_asked(self) -> bool:
         with self._lock:
             return self._shutdown_asked

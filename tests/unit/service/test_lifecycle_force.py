@@ -4,8 +4,10 @@ import threading
 
 import pytest
 
+from service.lifecycle.application import Application
 from service.lifecycle.calls import NotInTime
 from service.lifecycle.resource import Phase
+from service.lifecycle.roster import Observers
 from service.lifecycle.shutdown import (
     ForceReason,
     ResourceEnd,
@@ -167,4 +169,28 @@ def test_a_grace_that_was_aborted_before_it_began_is_none():
     the.application.abort_grace()
     result = the.application.begin_shutdown().result(timeout=LIMIT_S)
     assert (result.outcome, result.reason) == (ShutdownOutcome.FORCED, ForceReason.SIGNAL)
+    lease.release()
+
+
+class StoppedClock(ManualClock):
+    """A clock that can be broken: it stands for any fault of the lifecycle's own."""
+
+    broken = False
+
+    def wait(self, condition, deadline):
+        if self.broken:
+            raise BrokenResource("the clock stopped")
+        super().wait(condition, deadline)
+
+
+def test_a_fault_of_our_own_reaches_whoever_waits_for_the_end():
+    clock = StoppedClock()
+    nobody = Observers(on_change=lambda snapshot: None, on_failure=lambda failure: None)
+    application = Application([ScriptedResource("a")], clock=clock, observers=nobody)
+    application.start()
+    lease = application.admission.acquire()
+    clock.broken = True
+    application.begin_shutdown()
+    with pytest.raises(BrokenResource):
+        application.wait_until_stopped(LIMIT_S)
     lease.release()
