@@ -16,7 +16,7 @@ from service.lifecycle.shutdown import (
     exit_code,
 )
 from service.lifecycle.status import ApplicationState
-from tests.fakes.lifecycle import LIMIT_S, Hang, ScriptedResource, bench, fail
+from tests.fakes.lifecycle import LIMIT_S, BrokenResource, Hang, ManualClock, ScriptedResource, bench, fail
 
 
 def chain(diary: list[str], **scripts) -> list[ScriptedResource]:
