@@ -97,7 +97,7 @@ class _Offsets:
 
     def __init__(self, token: Token, source: Sequence[_SourceLine]) -> None:
         contents = token.content.split("\n")
-        first = _first_line(token, contents[0], source)
+        first = _first_line(token, contents, source)
         self.first_number = first + 1
         self._starts: list[int] = []
         self._shifts: list[int] = []
@@ -122,12 +122,16 @@ class _Offsets:
         return max(0, bisect_right(self._starts, position) - 1)
 
 
-def _first_line(token: Token, content: str, source: Sequence[_SourceLine]) -> int:
-    """The index of the source line that the content begins in: lines of no-break spaces alone are cut from its front."""
+def _first_line(token: Token, contents: Sequence[str], source: Sequence[_SourceLine]) -> int:
+    """The index of the source line that the contents begin in: lines of no-break spaces alone are cut from the front."""
     first, end = token.map or (0, 1)
-    while first < end - 1 and not source[first].text.replace("\0", "\ufffd").rstrip().endswith(content.rstrip()):
-        first += 1
-    return first
+    latest = max(first, end - len(contents))
+    return next((index for index in range(first, latest) if _stand_at(index, contents, source)), latest)
+
+
+def _stand_at(index: int, contents: Sequence[str], source: Sequence[_SourceLine]) -> bool:
+    lines = zip(contents, source[index : index + len(contents)], strict=False)
+    return all(line.text.replace("\0", "\ufffd").rstrip().endswith(content.strip()) for content, line in lines)
 
 
 @dataclass(slots=True)
