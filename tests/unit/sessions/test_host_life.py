@@ -378,3 +378,20 @@ def test_a_host_that_has_ended_is_not_waited_for(room: Room) -> None:
     room.wait_gone()
     with pytest.raises(HostGone):
         SessionLink.connect(room.spec.socket_path, 3600.0, room.spec.lock_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_connection_of_another_user_is_refused(room: Room) -> None:
+    room.start()
+    room.socket_folder.chmod(0o755)
+    room.spec.socket_path.chmod(0o666)
+    with socket.socket(socket.AF_UNIX) as client:
+        os.seteuid(65534)
+        try:
+            client.connect(str(room.spec.socket_path))
+        finally:
+            os.seteuid(0)
+        with pytest.raises(OSError):  # noqa: PT012 - the host hangs up at whichever of the two comes first
+            client.sendall(b'{"v":1,"verb":"ping"}\n')
+            if client.recv(100) == b"":
+                raise OSError("hung up")
