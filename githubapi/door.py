@@ -86,7 +86,8 @@ class GitHub:
     def read(self, address: str, parameters: Mapping[str, str] | None = None, etag: str | None = None) -> Answer:
         """GET an address (from `/` on, or whole). With an ETag the answer may be a 304. Safe to repeat.
 
-        A 5xx or a lost connection is repeated twice at most, within half a second. Raises `CallFailed`.
+        A 5xx is asked again twice, a lost connection or a timeout once, with pauses of less than a second. Raises
+        `CallFailed`.
         """
         token = self._usable_token()
         client: _Client | None = getattr(self._reading, "client", None)

@@ -197,14 +197,18 @@ def test_a_thread_that_is_not_there_is_missing(world: World) -> None:
 @pytest.mark.parametrize("fact", [Fact.COMMENT, Fact.INLINE, Fact.REVIEW])
 def test_one_text_is_read_as_it_stands(world: World, fact: Fact) -> None:
     pull = world.thread(world.stand_in.open_pull("ada", NAME, "Mine", branch="topic").number)
-    written = {
-        Fact.COMMENT: lambda: world.stand_in.comment("bob", NAME, pull.number, "text"),
-        Fact.INLINE: lambda: world.stand_in.inline_comment("bob", NAME, pull.number, "text"),
-        Fact.REVIEW: lambda: world.stand_in.review("bob", NAME, pull.number, "text"),
-    }[fact]()
-    said = world.items.comment(pull, NAME, fact, written.id)
+    object_id = _write(world, pull, fact, "text")
+    said = world.items.comment(pull, NAME, fact, object_id)
     assert not isinstance(said, Missing | NoAnswer)
-    assert (said.fact, said.id, said.body) == (fact, written.id, "text")
+    assert (said.fact, said.id, said.body) == (fact, object_id, "text")
+
+
+def _write(world: World, pull: Thread, fact: Fact, body: str) -> int:
+    if fact is Fact.COMMENT:
+        return world.stand_in.comment("bob", NAME, pull.number, body).id
+    if fact is Fact.INLINE:
+        return world.stand_in.inline_comment("bob", NAME, pull.number, body).id
+    return world.stand_in.review("bob", NAME, pull.number, body).id
 
 
 def test_a_deleted_comment_is_missing(world: World) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from domain.control import Verb
-from domain.model import Account, Change, Event, Fact, Label, Place, Thread
+from domain.model import Account, Change, Event, EventKey, Fact, Label, Place, Thread
 from domain.ports import Repository, Said
 from githubapi import events
 from githubapi.events import Site
@@ -34,7 +34,7 @@ LISTED: dict[str, object] = {
 }
 DIGEST = hashlib.sha256(b"the-loop start").hexdigest()
 EVENT = Event(
-    key=events.keys.EventKey("github.com/issue_comment/9"),
+    key=EventKey("github.com/issue_comment/9"),
     fact=Fact.COMMENT,
     change=Change.CREATED,
     thread=SITE.thread,
@@ -58,7 +58,7 @@ def test_a_listed_comment_that_was_changed_is_an_edit_by_nobody_knows_whom() -> 
     listed = events.listed_comment({**LISTED, "updated_at": "1970-01-01T00:02:00Z"}, REPOSITORY)
     assert listed == replace(
         EVENT,
-        key=events.keys.EventKey(f"github.com/issue_comment/9/edited/120/{DIGEST[:32]}"),
+        key=EventKey(f"github.com/issue_comment/9/edited/120/{DIGEST[:32]}"),
         change=Change.EDITED,
         place=Place(at_ms=120_000, fact=Fact.COMMENT, number=9),
         updated_at_ms=120_000,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 
 import pytest
@@ -86,9 +87,9 @@ def _retried(reason: Exception) -> requests.ConnectionError:
     ("problem", "failure"),
     [
         pytest.param(
-            _retried(wire.NameResolutionError("api.invalid", CONNECTION, OSError())),
+            _retried(wire.NameResolutionError("api.invalid", CONNECTION, socket.gaierror())),
             NotSent("name-lookup"),
-            id="DNS",  # type: ignore[arg-type]
+            id="DNS",
         ),
         pytest.param(_retried(wire.NewConnectionError(CONNECTION, "refused")), NotSent("connect"), id="connect"),
         pytest.param(
