@@ -13,6 +13,10 @@ BODY_BYTES_MAX = 32 * 1024
 REVIEW_SETTLES_MS = 2_000
 """A review and its inline comments are one thing said: they wait this long for the last of them."""
 INTERRUPTIONS_MAX = 2
+RECEIPT_MS = 120_000
+"""How long a turn that was handed over may go without a receipt."""
+CANCEL_MS = 15_000
+"""How long a host has to end a turn by itself; then its session is ended from outside."""
 
 
 class TurnState(StrEnum):
@@ -66,8 +70,12 @@ class OpenTurn:
     keys: tuple[EventKey, ...]
     interruptions: int
     handed_at_ms: int | None
-    is_cancelling: bool
-    """The service asked for its end."""
+    cancelling_at_ms: int | None = None
+    """When the service asked for its end."""
+    not_before_ms: int = 0
+    """A provider's trouble: it is handed over again then."""
+    must_repeat: bool = False
+    """The conversation that may have had it is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +95,10 @@ class Work:
     """By their places."""
     ending: tuple[EventKey, ...]
     removes: bool
+    yields: bool = False
+    """Another item waits for this one's place."""
+    owes_resumption: bool = False
+    """The agent had a turn when its host died, and is to be told to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +179,30 @@ class Hand:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """Write the turn anew for a conversation that never heard of it."""
+
+    turn_id: TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class FreezeResumption:
+    """Write a turn that tells the agent to go on where it was interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """The turn was handed over and there is no sign of it: an attempt that failed."""
+
+    turn_id: TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class LetIdle:
+    """Give the place to another item: the conversation is kept and loaded when needed."""
+
+
+@dataclass(frozen=True, slots=True)
 class FailInterrupted:
     """The turn was interrupted too often."""
 
@@ -193,6 +229,10 @@ Act = (
     | OpenSession
     | Freeze
     | Hand
+    | Repeat
+    | FreezeResumption
+    | Overdue
+    | LetIdle
     | FailInterrupted
     | Rest
 )
@@ -217,9 +257,9 @@ def next_act(work: Work, judge: Judge, now_ms: int) -> Act:
         case Phase.RUNNING:
             act = _run(work, now_ms)
         case Phase.PAUSED:
-            act = _pause(work)
+            act = _pause(work, now_ms)
         case Phase.NONE | Phase.STOPPED | Phase.FAILED:
-            act = _end(work)
+            act = _end(work, now_ms)
     return _no_later_than(act, work.needs) if isinstance(act, Rest) else act
 
 
@@ -234,14 +274,15 @@ def _refused(work: Work, judge: Judge) -> TakeBack | RefuseWaiting | None:
     return RefuseWaiting(tuple(refused))
 
 
-def _end(work: Work) -> Act:
+def _end(work: Work, now_ms: int) -> Act:
     turn = work.turn
     if turn is not None and turn.state is TurnState.FROZEN:
         return TakeBack(turn.turn_id)
     if turn is not None and work.is_reachable:
-        if work.ended_by is Fact.CLOSURE or turn.is_cancelling:
-            return Rest()
-        return CancelTurn(turn.turn_id)
+        if turn.cancelling_at_ms is not None:
+            overdue_at = turn.cancelling_at_ms + CANCEL_MS
+            return EndSession() if overdue_at <= now_ms else Rest(overdue_at)
+        return Rest() if work.ended_by is Fact.CLOSURE else CancelTurn(turn.turn_id)
     if work.session is not None:
         return EndSession()
     if work.removes:
@@ -251,20 +292,26 @@ def _end(work: Work) -> Act:
     return Rest()
 
 
-def _pause(work: Work) -> Act:
+def _pause(work: Work, now_ms: int) -> Act:
     """The running turn, or an interrupted one, ends and is posted; nothing new is handed over."""
     turn = work.turn
+    if turn is None and work.owes_resumption:
+        return FreezeResumption() if work.is_reachable else OpenSession()
     if turn is None:
-        return Rest()
+        return LetIdle() if work.yields and work.is_reachable else Rest()
     if turn.state is TurnState.FROZEN and turn.keys:
         return TakeBack(turn.turn_id)
-    return _go_on(work, turn)
+    return _go_on(work, turn, now_ms)
 
 
 def _run(work: Work, now_ms: int) -> Act:
     turn = work.turn
     if turn is not None:
-        return _go_on(work, turn)
+        return _go_on(work, turn, now_ms)
+    if work.owes_resumption:
+        return FreezeResumption() if work.is_reachable else OpenSession()
+    if work.yields and work.is_reachable:
+        return LetIdle()
     ready = ready_to_carry(work.queued, now_ms)
     if isinstance(ready, Rest):
         return ready
@@ -274,10 +321,19 @@ def _run(work: Work, now_ms: int) -> Act:
     return Freeze(tuple(waiting.key for waiting in chosen), chosen[0].thread)
 
 
-def _go_on(work: Work, turn: OpenTurn) -> Act:
+def _go_on(work: Work, turn: OpenTurn, now_ms: int) -> Act:
+    if turn.not_before_ms > now_ms:
+        return Rest(turn.not_before_ms)
     if not work.is_reachable:
         return _again(turn)
-    return Hand(turn.turn_id) if turn.state in (TurnState.FROZEN, TurnState.INTERRUPTED) else Rest()
+    if turn.state is TurnState.INTERRUPTED and turn.must_repeat:
+        return Repeat(turn.turn_id)
+    if turn.state in (TurnState.FROZEN, TurnState.INTERRUPTED):
+        return Hand(turn.turn_id)
+    if turn.state is TurnState.HANDED and turn.handed_at_ms is not None:
+        overdue_at = turn.handed_at_ms + RECEIPT_MS
+        return Overdue(turn.turn_id) if overdue_at <= now_ms else Rest(overdue_at)
+    return Rest()
 
 
 def _again(turn: OpenTurn) -> Act:

@@ -59,6 +59,8 @@ class TurnRow:
     frozen_at_ms: int
     taken_at_ms: int | None
     interruptions: int
+    written_by_host: bool = False
+    """Some host wrote it down: its agent may have had it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def live_sessions(connection: Connection) -> list[SessionRow]:
 def open_turn(connection: Connection, item_id: ItemId) -> OpenTurn | None:
     """The item's turn that has not ended."""
     row = connection.execute(
-        "SELECT turn_id, state, interruptions, handed_at, is_cancelling FROM turns"
+        "SELECT turn_id, state, interruptions, handed_at, cancelling_at, not_before, must_repeat FROM turns"
         " WHERE item_id = ? AND state IN ('frozen', 'handed', 'taken', 'interrupted') ORDER BY frozen_at LIMIT 1",
         (item_id,),
     ).fetchone()
@@ -137,7 +139,9 @@ def open_turn(connection: Connection, item_id: ItemId) -> OpenTurn | None:
         keys=tuple(EventKey(key) for (key,) in keys),
         interruptions=row[2],
         handed_at_ms=row[3],
-        is_cancelling=bool(row[4]),
+        cancelling_at_ms=row[4],
+        not_before_ms=row[5],
+        must_repeat=bool(row[6]),
     )
 
 
@@ -145,7 +149,7 @@ def turn(connection: Connection, turn_id: TurnId) -> TurnRow | None:
     """A turn."""
     row = connection.execute(
         "SELECT turn_id, item_id, session_id, state, kind, prompt, host, repository_id, number, tells_refused, follows,"
-        " frozen_at, taken_at, interruptions FROM turns WHERE turn_id = ?",
+        " frozen_at, taken_at, interruptions, written_by_host FROM turns WHERE turn_id = ?",
         (turn_id,),
     ).fetchone()
     if row is None:
@@ -163,10 +167,82 @@ def turn(connection: Connection, turn_id: TurnId) -> TurnRow | None:
         frozen_at_ms=row[11],
         taken_at_ms=row[12],
         interruptions=row[13],
+        written_by_host=bool(row[14]),
     )
 
 
+def said_in_turn(connection: Connection, turn_id: TurnId) -> list[str]:
+    """What the agent said through the seat during a turn."""
+    rows = connection.execute(
+        "SELECT whole FROM replies WHERE origin = ? AND kind IN ('reply', 'question') ORDER BY kind, number", (turn_id,)
+    )
+    return [row[0] for row in rows]
+
+
+def owed_resumption(connection: Connection, item_id: ItemId) -> TurnRow | None:
+    """A turn that the agent was found to have when its host died, and that nobody has told it to go on with."""
+    row = connection.execute(
+        "SELECT t.turn_id FROM turns t WHERE t.item_id = ? AND t.owes_resumption = 1 ORDER BY t.frozen_at DESC LIMIT 1",
+        (item_id,),
+    ).fetchone()
+    return turn(connection, TurnId(row[0])) if row else None
+
+
 # Writes, inside the committer's transaction
+
+
+def note_written(connection: Connection, turn_id: TurnId) -> None:
+    """A host wrote the turn down."""
+    connection.execute("UPDATE turns SET written_by_host = 1 WHERE turn_id = ?", (turn_id,))
+
+
+def has_heard(connection: Connection, session_id: SessionId) -> bool:
+    """Whether the session's agent had a turn before."""
+    found = connection.execute(
+        "SELECT 1 FROM turns WHERE session_id = ? AND taken_at IS NOT NULL LIMIT 1", (session_id,)
+    )
+    return found.fetchone() is not None
+
+
+def idle_longest(connection: Connection) -> list[ItemId]:
+    """Items whose session lives and is in no turn, the one idle longest first."""
+    rows = connection.execute(
+        "SELECT s.item_id FROM sessions s WHERE s.state = 'live' AND NOT EXISTS (SELECT 1 FROM turns t"
+        " WHERE t.item_id = s.item_id AND t.state IN ('frozen', 'handed', 'taken', 'interrupted')) ORDER BY s.last_turn_at"
+    )
+    return [ItemId(row[0]) for row in rows]
+
+
+def count_refused(connection: Connection, item_id: ItemId, refused: int, since_ms: int) -> None:
+    """More comments that the next session must be told of."""
+    connection.execute(
+        "UPDATE items SET refused = refused + ?1, refused_since = min(coalesce(refused_since, ?2), ?2) WHERE item_id = ?3",
+        (refused, since_ms, item_id),
+    )
+
+
+def owe_resumption(connection: Connection, turn_id: TurnId) -> None:
+    """The agent had this turn when its host died: it is to be told to go on."""
+    connection.execute("UPDATE turns SET owes_resumption = 1 WHERE turn_id = ?", (turn_id,))
+
+
+def pay_resumption(connection: Connection, item_id: ItemId) -> None:
+    """The agent is told, or need not be any more."""
+    connection.execute("UPDATE turns SET owes_resumption = 0 WHERE item_id = ? AND owes_resumption = 1", (item_id,))
+
+
+def note_conversation(connection: Connection, session_id: SessionId, conversation_id: str) -> None:
+    """The agent's own name of the conversation, by which it is loaded again."""
+    connection.execute("UPDATE sessions SET conversation_id = ? WHERE session_id = ?", (conversation_id, session_id))
+
+
+def forget_conversation(connection: Connection, session_id: SessionId) -> None:
+    """The conversation is gone: the session goes on with a new one, which gets the open turn as a repeat."""
+    connection.execute("UPDATE sessions SET conversation_id = NULL WHERE session_id = ?", (session_id,))
+    connection.execute(
+        "UPDATE turns SET must_repeat = 1 WHERE session_id = ? AND state IN ('handed', 'taken', 'interrupted')",
+        (session_id,),
+    )
 
 
 def write_session(connection: Connection, row: SessionRow) -> None:
@@ -236,6 +312,20 @@ def let_go(connection: Connection, turn_id: TurnId, now_ms: int) -> None:
     _wait_again(connection, turn_id, now_ms)
 
 
+def repeat(connection: Connection, old: TurnRow, new: TurnRow, keys: Sequence[EventKey]) -> None:
+    """A new turn takes over an old one's events, for a conversation that never heard of it."""
+    connection.execute(
+        "UPDATE turns SET state = 'cancelled', stop_reason = 'repeated', ended_at = ? WHERE turn_id = ?",
+        (new.frozen_at_ms, old.turn_id),
+    )
+    freeze(connection, new, ())
+    connection.executemany(
+        "INSERT INTO turn_events (turn_id, event_key, position) VALUES (?,?,?)",
+        ((new.turn_id, key, position) for position, key in enumerate(keys)),
+    )
+    connection.execute("UPDATE fates SET turn_id = ? WHERE turn_id = ?", (new.turn_id, old.turn_id))
+
+
 def mark_handed(connection: Connection, turn_id: TurnId, now_ms: int) -> bool:
     """From now on a host may have it; False where it was taken back meanwhile."""
     connection.execute(
@@ -278,18 +368,28 @@ def mark_ended(connection: Connection, turn_id: TurnId, state: TurnState, stop_r
 
 
 def mark_interrupted(connection: Connection, item_id: ItemId) -> TurnId | None:
-    """The host of the item's running turn died; counted once a death."""
+    """The host of the item's turn died, or would not start for it; counted once each."""
     row = connection.execute(
         "UPDATE turns SET state = 'interrupted', interruptions = interruptions + 1"
-        " WHERE item_id = ? AND state IN ('handed', 'taken') RETURNING turn_id",
+        " WHERE item_id = ? AND state IN ('handed', 'taken', 'interrupted') RETURNING turn_id",
         (item_id,),
     ).fetchone()
     return TurnId(row[0]) if row else None
 
 
-def mark_cancelling(connection: Connection, turn_id: TurnId) -> None:
+def mark_cancelling(connection: Connection, turn_id: TurnId, now_ms: int) -> None:
     """The turn's end was asked for."""
-    connection.execute("UPDATE turns SET is_cancelling = 1 WHERE turn_id = ?", (turn_id,))
+    connection.execute(
+        "UPDATE turns SET cancelling_at = coalesce(cancelling_at, ?) WHERE turn_id = ?", (now_ms, turn_id)
+    )
+
+
+def put_off(connection: Connection, turn_id: TurnId, not_before_ms: int) -> None:
+    """The turn is to be handed over again, later, at no charge."""
+    connection.execute(
+        "UPDATE turns SET state = 'interrupted', not_before = ? WHERE turn_id = ? AND state IN ('handed', 'taken')",
+        (not_before_ms, turn_id),
+    )
 
 
 def set_fates(connection: Connection, item_id: ItemId, keys: Sequence[EventKey], fate: Fate, now_ms: int,

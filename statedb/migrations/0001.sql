@@ -89,10 +89,13 @@ CREATE TABLE turns (
     frozen_at INTEGER NOT NULL, handed_at INTEGER, taken_at INTEGER, ended_at INTEGER,
     receipt TEXT NOT NULL DEFAULT '', stop_reason TEXT NOT NULL DEFAULT '',
     answer TEXT NOT NULL DEFAULT '', before_tools TEXT NOT NULL DEFAULT '', used TEXT NOT NULL DEFAULT '{}',
-    interruptions INTEGER NOT NULL DEFAULT 0, is_cancelling INTEGER NOT NULL DEFAULT 0,
+    interruptions INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, cancelling_at INTEGER,
+    owes_resumption INTEGER NOT NULL DEFAULT 0, must_repeat INTEGER NOT NULL DEFAULT 0,
+    written_by_host INTEGER NOT NULL DEFAULT 0,
     replies INTEGER NOT NULL DEFAULT 0, reply_bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX turns_open ON turns (item_id) WHERE state IN ('frozen', 'handed', 'taken', 'interrupted');
+CREATE INDEX turns_owing ON turns (item_id) WHERE owes_resumption = 1;
 CREATE INDEX turns_by_item ON turns (item_id, frozen_at);
 
 CREATE TABLE turn_events (

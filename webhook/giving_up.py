@@ -1,0 +1,123 @@
+"""A failed attempt, and the one place where attempts end: an event, a sign, one notice on the thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from domain import texts
+from domain.control import Verb
+from domain.model import EventKey, Fate, ItemId, Outcome, UnhandledReason
+from domain.retry import Again, GiveUp, after_failure, after_provider_trouble
+from eventlog.event import LogEvent
+from eventlog.events.dispatch import DispatchFailed, DispatchGaveUp
+from replies.record import GAVE_UP, Recorder, target_of
+from statedb import work
+from statedb.database import Connection
+from statedb.reading import item_by_id
+from statedb.rows import Step
+from statedb.work import WaitingRow
+from statedb.writing import write_reply
+from webhook.means import TEXT_FACTS
+
+
+@dataclass(slots=True)
+class Written:
+    """What a transaction of the worker's leaves to be told once it is on disk."""
+
+    log: list[LogEvent] = field(default_factory=list)
+    marks: list[tuple[EventKey, str | None]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why an attempt failed; `cause` is of our own making. A provider's trouble spends no attempt."""
+
+    cause: str
+    is_the_providers: bool = False
+
+
+def note_failure(
+    connection: Connection, item_id: ItemId, rows: Sequence[WaitingRow], failure: Failure, retries_max: int,
+    recorder: Recorder, now_ms: int,
+) -> Written:  # fmt: skip
+    """Spend an attempt of these rows, or give them up; what waits for the same prompt shares their fate."""
+    if not rows:
+        return Written()
+    spent = max(row.fate.attempts for row in rows)
+    again = (
+        after_provider_trouble(spent, now_ms) if failure.is_the_providers else after_failure(spent, retries_max, now_ms)
+    )
+    match again:
+        case Again(attempts=attempts, at_ms=at_ms):
+            work.set_attempts(connection, item_id, [r.fate.event_key for r in rows], attempts, at_ms, now_ms)
+            return Written(log=[_failed(row, attempts, at_ms, failure.cause) for row in rows])
+        case GiveUp(attempts=attempts):
+            return give_up(connection, item_id, rows, attempts, failure.cause, recorder, now_ms)
+
+
+def give_up(
+    connection: Connection, item_id: ItemId, rows: Sequence[WaitingRow], attempts: int, cause: str, recorder: Recorder,
+    now_ms: int,
+) -> Written:  # fmt: skip
+    """End the attempts of these rows. A start that gives up takes what waits behind it along, and the phase fails."""
+    if any(row.fate.verb is Verb.START for row in rows):
+        rows = [
+            row
+            for row in work.waiting_rows(connection, item_id)
+            if row.fate.step in (Step.QUEUED, Step.FROZEN, Step.BEHIND)
+        ]
+        fail_phase(connection, item_id)
+    keys = [row.fate.event_key for row in rows]
+    work.set_fates(connection, item_id, keys, Fate.UNHANDLED, now_ms, reason=UnhandledReason.GIVEN_UP)
+    urls = tuple(row.event.url for row in rows if row.event.url)
+    notice = recorder.comment(
+        keys[0], f"notice-{now_ms}", 0, item_id=item_id, target=target_of(rows[0].event),
+        text=texts.gave_up(urls, attempts, cause), now_ms=now_ms,
+    )  # fmt: skip
+    write_reply(connection, notice)
+    for row in rows:
+        reaction = recorder.reaction(row.event, GAVE_UP, item_id=item_id, now_ms=now_ms)
+        if reaction is not None:
+            write_reply(connection, reaction)
+    log: list[LogEvent] = [
+        DispatchGaveUp(event_key=row.fate.event_key, work_item=str(row.event.label), attempts=attempts, error=cause)
+        for row in rows
+    ]
+    return Written(log=log, marks=[(key, "") for key in keys])
+
+
+def fail_phase(connection: Connection, item_id: ItemId) -> None:
+    """The start of the item's generation gave up; the next comment re-arms it."""
+    item = item_by_id(connection, item_id)
+    if item is not None:
+        work.set_failed(connection, item_id, item.folded.generation)
+
+
+def stopped_outcome(row: WaitingRow) -> Outcome:
+    """How a row ends whose turn never reached an agent: a comment is refused, a command was executed all the same."""
+    is_comment = row.fate.verb is None and row.event.fact in TEXT_FACTS
+    return Outcome.SESSION_STOPPED if is_comment else Outcome.CONTROL_EXECUTED
+
+
+def settle_stopped(connection: Connection, item_id: ItemId, rows: Sequence[WaitingRow], now_ms: int) -> Written:
+    """A stop came between: settle what no agent had."""
+    written = Written()
+    for row in rows:
+        outcome = stopped_outcome(row)
+        key = row.fate.event_key
+        work.set_fates(connection, item_id, [key], Fate.SETTLED, now_ms, outcome=outcome)
+        written.marks.append((key, outcome))
+    return written
+
+
+def _failed(row: WaitingRow, attempts: int, at_ms: int, cause: str) -> DispatchFailed:
+    return DispatchFailed(
+        event_key=row.fate.event_key, work_item=str(row.event.label), attempt=attempts, will_retry=True,
+        next_at=_iso(at_ms), error=cause,
+    )  # fmt: skip
+
+
+def _iso(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")

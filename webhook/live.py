@@ -1,0 +1,259 @@
+"""The sessions that this process holds a link to, and the threads that read what their hosts write."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from domain.model import ItemId, SessionId
+from domain.turns import SessionState, TurnState
+from eventlog.events.session import SessionFailed, SessionIdleEnded
+from eventlog.events.turn import TurnInterrupted
+from sessions.host.records import IdleEnded, Recorded, Trouble, TroubleKind
+from sessions.port import HarnessFailed, Live, Records
+from statedb import work
+from statedb.database import Connection, StoreUnavailable
+from statedb.rows import Step
+from statedb.work import SessionRow
+from webhook.giving_up import Failure, Written, note_failure
+from webhook.journal_rows import Applied, JournalRows, merge
+from webhook.means import Means
+
+READ_S = 1.0
+"""How long one wait for a record lasts, so that a reader notices that it shall end."""
+TOGETHER_MAX = 64
+"""How many records are written in one transaction at most."""
+STORE_PAUSE_S = 1.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Followed:
+    """A session with its link and its reader."""
+
+    session: SessionRow
+    live: Live
+    records: Records
+    gone: threading.Event = field(default_factory=threading.Event)
+    """The host has ended, and all that it wrote is on disk."""
+    left: threading.Event = field(default_factory=threading.Event)
+    """We let go of it; it goes on."""
+    trouble: Trouble | None = None
+    ended_idle: bool = False
+
+
+class LiveSessions:
+    """Links by session. Safe to use from any thread."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._rows = JournalRows(means.recorder)
+        self._lock = threading.Lock()
+        self._followed: dict[SessionId, Followed] = {}
+
+    def get(self, session_id: SessionId) -> Live | None:
+        """The link to a session, if this process holds one."""
+        with self._lock:
+            followed = self._followed.get(session_id)
+        return followed.live if followed else None
+
+    def follow(self, session: SessionRow, live: Live) -> None:
+        """Hold the link, and read on from where the journal was read. Raises HarnessFailed."""
+        row = work.session_by_id(self._means.database.reader(), session.session_id) or session
+        followed = Followed(row, live, live.records(row.journal_offset))
+        with self._lock:
+            self._followed[session.session_id] = followed
+        self._means.spawn(f"session-{session.session_id[:8]}", lambda: self._read(followed))
+
+    def wait_gone(self, session_id: SessionId, timeout_s: float) -> bool:
+        """Wait for a session's host to end; True where none is followed."""
+        with self._lock:
+            followed = self._followed.get(session_id)
+        return followed is None or followed.gone.wait(timeout_s)
+
+    def drop(self, session_id: SessionId) -> None:
+        """Let go of a link without waiting for its host."""
+        with self._lock:
+            followed = self._followed.pop(session_id, None)
+        if followed is not None:
+            followed.left.set()
+            followed.records.close()
+            followed.live.close()
+
+    def drop_all(self) -> None:
+        """Let go of every session: they go on without us."""
+        with self._lock:
+            session_ids = list(self._followed)
+        for session_id in session_ids:
+            self.drop(session_id)
+
+    def take_over(self, session: SessionRow) -> None:
+        """Read what a dead host left, and put down that it is gone. Its processes are ended first."""
+        folder = self._means.sessions_folder / session.session_id
+        records = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)
+        idle = any(isinstance(recorded.record, IdleEnded) for recorded in records)
+        self._write_end(session, records, None, ended_idle=idle)
+
+    def _read(self, followed: Followed) -> None:
+        """The body of a reader's thread: until the host has ended or the link is dropped."""
+        while not followed.left.is_set():
+            try:
+                records = self._next(followed)
+            except HarnessFailed:
+                if not followed.left.is_set() and self._host_is_gone(followed):
+                    self._finish(followed)
+                    return
+                continue
+            if records:
+                self._write(followed, records)
+
+    def _next(self, followed: Followed) -> list[Recorded]:
+        """What is there, at most a transaction's worth."""
+        first = followed.records.next(READ_S)
+        records = [first] if first else []
+        while first and len(records) < TOGETHER_MAX:
+            try:
+                following = followed.records.next(0.0)
+            except HarnessFailed:
+                break
+            if following is None:
+                break
+            records.append(following)
+        return records
+
+    def _write(self, followed: Followed, records: Sequence[Recorded]) -> None:
+        """Put records down; where the store does not take them, again and again: they stand in the host's journal."""
+        session = followed.session
+        while not followed.left.is_set():
+            try:
+                applied = self._means.committer.write(
+                    lambda c: self._rows.apply(c, session, records, self._means.clock())
+                )
+            except StoreUnavailable as error:
+                log.warning("the store did not take records of session %s: %s", session.session_id, error)
+                followed.left.wait(STORE_PAUSE_S)
+                continue
+            followed.trouble = applied.trouble or followed.trouble
+            followed.ended_idle |= any(isinstance(recorded.record, IdleEnded) for recorded in records)
+            self.tell(session.item_id, applied)
+            return
+
+    def _host_is_gone(self, followed: Followed) -> bool:
+        """Whether the broken link means the host's end; where it lives, it is read on over a new link."""
+        session = followed.session
+        live = self._means.harness.attach(session.session_id, self._means.sessions_folder / session.session_id)
+        if live is None:
+            return True
+        row = work.session_by_id(self._means.database.reader(), session.session_id) or session
+        try:
+            followed.records = live.records(row.journal_offset)
+        except HarnessFailed:
+            live.close()
+            return True
+        followed.live.close()
+        followed.live = live
+        return False
+
+    def _finish(self, followed: Followed) -> None:
+        session = work.session_by_id(self._means.database.reader(), followed.session.session_id) or followed.session
+        folder = self._means.sessions_folder / session.session_id
+        rest = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)
+        with self._lock:
+            self._followed.pop(session.session_id, None)
+        followed.live.close()
+        idle = followed.ended_idle or any(isinstance(recorded.record, IdleEnded) for recorded in rest)
+        while not followed.left.is_set():
+            try:
+                self._write_end(session, rest, followed.trouble, ended_idle=idle)
+                break
+            except StoreUnavailable as error:
+                log.warning("the store did not take the end of session %s: %s", session.session_id, error)
+                followed.left.wait(STORE_PAUSE_S)
+        followed.gone.set()
+        self._means.lanes.wake(session.item_id)
+
+    def _write_end(
+        self, session: SessionRow, rest: Sequence[Recorded], trouble: Trouble | None, *, ended_idle: bool
+    ) -> None:
+        def write(connection: Connection) -> Applied:
+            now_ms = self._means.clock()
+            applied = self._rows.apply(connection, session, rest, now_ms)
+            merge(applied.written, self._ended(connection, session, applied.trouble or trouble, now_ms))
+            return applied
+
+        applied = self._means.committer.write(write)
+        if ended_idle:
+            applied.written.log.append(SessionIdleEnded(session_id=session.session_id))
+        applied.taken = applied.moves = True
+        self.tell(session.item_id, applied)
+        self._means.places.give_back(session.item_id)
+
+    def _ended(self, connection: Connection, session: SessionRow, trouble: Trouble | None, now_ms: int) -> Written:
+        """The host is gone: the session is idle, and its open turn is looked up by the next host, or tried again."""
+        work.set_session_state(connection, session.session_id, SessionState.IDLE, now_ms)
+        turn = work.open_turn(connection, session.item_id)
+        row = work.turn(connection, turn.turn_id) if turn else None
+        if turn is None or row is None or not row.written_by_host:
+            return self._failed_start(connection, session, turn.turn_id if turn else None, trouble, now_ms)
+        if turn.state is TurnState.INTERRUPTED and trouble is None:
+            return Written()
+        if trouble is not None and trouble.kind is TroubleKind.CONVERSATION_GONE:
+            return Written()
+        if trouble is not None and trouble.kind is TroubleKind.PROVIDER:
+            work.put_off(connection, turn.turn_id, now_ms + 300_000)
+            return Written()
+        work.mark_interrupted(connection, session.item_id)
+        cause = trouble.text if trouble else "the session host is gone"
+        line = TurnInterrupted(
+            turn_id=turn.turn_id, session_id=session.session_id, cause=cause, interruptions=turn.interruptions + 1
+        )
+        return Written(log=[line])
+
+    def _failed_start(
+        self, connection: Connection, session: SessionRow, turn_id: str | None, trouble: Trouble | None, now_ms: int
+    ) -> Written:
+        """No host ever had the turn: what waits for it spends an attempt, if there was trouble at all."""
+        if turn_id is not None:
+            row = work.open_turn(connection, session.item_id)
+            if row is not None and row.keys:
+                work.let_go(connection, row.turn_id, now_ms)
+        if trouble is None or trouble.kind is TroubleKind.CONVERSATION_GONE:
+            return Written()
+        rows = [r for r in work.waiting_rows(connection, session.item_id) if r.fate.step is Step.QUEUED]
+        failure = Failure(cause=_cause(trouble), is_the_providers=trouble.kind is TroubleKind.PROVIDER)
+        written = note_failure(
+            connection, session.item_id, rows, failure, self._means.limits.retries_max, self._means.recorder, now_ms
+        )
+        written.log.append(
+            SessionFailed(session_id=session.session_id, harness=session.harness, will_retry=True, error=trouble.text)
+        )
+        return written
+
+    def tell(self, item_id: ItemId, applied: Applied) -> None:
+        """It is on disk: the Deduper, the log, the slots and the item's lane may know."""
+        self.tell_written(applied.written)
+        if applied.taken:
+            self._means.starts.give_back(item_id)
+            self._means.hand_overs.give_back(item_id)
+        if applied.moves:
+            self._means.lanes.wake(item_id)
+
+    def tell_written(self, written: Written) -> None:
+        """It is on disk: the Deduper and the log may know."""
+        for key, outcome in written.marks:
+            if outcome is None:
+                self._means.dispatcher.deduper.discard(key)
+            else:
+                self._means.dispatcher.deduper.add(key, outcome)
+        for line in written.log:
+            self._means.emit(line)
+
+
+def _cause(trouble: Trouble) -> str:
+    """Why a start failed, in our own words: what an agent says is not repeated on a thread."""
+    if trouble.kind is TroubleKind.PROVIDER:
+        return "the agent's provider would not answer"
+    return "the agent could not be started"
