@@ -53,7 +53,7 @@ def lines() -> LineFormat:
 def parsed(line: bytes) -> dict:
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
-    return json.loads(line, parse_constant=pytest.fail)
+    return json.loads(line.decode(), parse_constant=pytest.fail)
 
 
 def extra(lines: LineFormat, value: object):
@@ -97,6 +97,12 @@ def test_the_fields_of_an_event_are_shown_whatever_they_are_called(lines: LineFo
     event = DispatchSettled(outcome="withdrawn", session_id="s-1", actor=GITHUB_TOKEN)
     line = parsed(lines.event(event, AT_MS))
     assert (line["session_id"], line["actor"]) == ("s-1", f"ghp_{MASK}")
+
+
+def test_a_field_of_an_event_is_bounded_and_utf_8_like_any_other_value(lines: LineFormat) -> None:
+    half = parsed(lines.event(DispatchAccepted(road="poll", kind="half \ud800"), AT_MS))
+    long = parsed(lines.event(DispatchAccepted(road="poll", kind="a" * 4_001), AT_MS))
+    assert (half["kind"], long["kind"]) == ("half ?", "a" * 4_000 + "…[truncated]")
 
 
 def test_a_record_cannot_overwrite_what_every_line_has(lines: LineFormat) -> None:

@@ -120,6 +120,13 @@ def test_whatever_has_the_shape_of_a_secret_also_has_the_hint_of_it(pattern, dat
     assert pattern.hint.search(json.dumps(text, ensure_ascii=False))
 
 
+ALL_HINTS = " 1:" + "a" * 30 + " ghp_ sk- eyJ ://x@ ?a= bearer -----BEGIN "
+
+
+def test_every_shape_is_looked_for_in_the_texts_whose_cost_is_measured() -> None:
+    assert all(pattern.hint.search(ALL_HINTS) for pattern in PATTERNS)
+
+
 @pytest.mark.parametrize(
     "piece",
     [
@@ -142,7 +149,7 @@ def test_a_long_text_costs_no_more_than_linear_time(piece: str) -> None:
     masker = Masker(())
 
     def cost_s(characters: int) -> float:
-        text = piece * (characters // len(piece))
+        text = piece * (characters // len(piece)) + ALL_HINTS
         begin = time.process_time()
         masker.mask(text)
         return time.process_time() - begin

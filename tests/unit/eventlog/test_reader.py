@@ -21,6 +21,7 @@ from eventlog.query import Query
 from eventlog.reader import LogReader
 
 ITEM = "github:octo/repo#15"
+ENDLESS = b'{"level":30,"time":1,"event":"b","waiting":"%s"}\n' % (b"x" * (LINE_BYTES_MAX + BLOCK_BYTES))
 MORNING_S = datetime(2025, 11, 30, 8, tzinfo=UTC).timestamp()
 
 
@@ -112,7 +113,7 @@ def test_a_log_that_does_not_exist_is_empty(reader: LogReader) -> None:
         pytest.param(b'{"level":30,"time":1e30,"msg":"a","event":"b"}\n', id="time that is no integer"),
         pytest.param(b'{"level":30,"time":99999999999999999999,"event":"b"}\n', id="time beyond all calendars"),
         pytest.param(b'{"a":' * 20_000 + b"\n", id="nested without end"),
-        pytest.param(b"x" * (LINE_BYTES_MAX + BLOCK_BYTES + 1) + b"\n", id="longer than any line of ours"),
+        pytest.param(ENDLESS, id="longer than any line of ours"),
     ],
 )
 def test_a_line_that_is_no_record_is_skipped_and_counted_from_either_end(log, reader, raw: bytes) -> None:
@@ -185,6 +186,25 @@ def test_a_follower_goes_on_in_the_file_that_replaces_the_old_one_and_misses_no_
 
     script = Script(lambda: log.queue(0), rotate, lambda: None, lambda: log.queue(3))
     assert numbers(reader.follow(Query(), script)) == [0, 1, 3]
+
+
+def test_a_follower_misses_no_line_that_was_written_while_it_looked_whether_the_log_was_replaced(log: Log) -> None:
+    class PathUnderRotation(type(log.path)):
+        """At the first look at the file behind it, one more line is written, and then the file is replaced."""
+
+        rotated = False
+
+        def stat(self, **options):
+            if not PathUnderRotation.rotated:
+                PathUnderRotation.rotated = True
+                log.queue(1)
+                log.path.rename(f"{log.path}.1")
+                log.queue(2)
+            return super().stat(**options)
+
+    log.queue(0)
+    reader = LogReader(PathUnderRotation(log.path))
+    assert numbers(reader.follow(Query(), Script())) == [1, 2]
 
 
 def test_a_follower_goes_on_when_the_log_is_removed(log: Log, reader: LogReader) -> None:
