@@ -144,12 +144,15 @@ class _Walk:
     in_heading: bool = False
     at_bullet: bool = False
     elements: list[str] = field(default_factory=list)
+    outer_elements: list[int] = field(default_factory=list)
 
     def step(self, token: Token) -> Iterator[Line]:
         """The lines that this token adds."""
         match token.type:
-            case "blockquote_open" | "blockquote_close":
-                self.quotes += token.nesting
+            case "blockquote_open" | "list_item_open":
+                self._enter(token)
+            case "blockquote_close" | "list_item_close":
+                self._leave(token)
             case "table_open" | "table_close":
                 self.tables += token.nesting
             case "heading_open":
@@ -157,8 +160,8 @@ class _Walk:
                 self.in_heading = token.markup.startswith("#")
             case "heading_close":
                 self.in_heading = False
-            case "list_item_open":
-                self.at_bullet = True
+            case "hr":
+                self.at_bullet = False
             case "inline":
                 yield from self._inline(token)
                 self.at_bullet = False
@@ -175,6 +178,17 @@ class _Walk:
         if self.tables:
             return Place.TABLE
         return Place.HEADING if self.in_heading else None
+
+    def _enter(self, token: Token) -> None:
+        self.outer_elements.append(len(self.elements))
+        self.quotes += token.type == "blockquote_open"
+        self.at_bullet = token.type == "list_item_open"
+
+    def _leave(self, token: Token) -> None:
+        """Leave a container; what was opened in it and not closed ends with it, and so does an item without text."""
+        del self.elements[self.outer_elements.pop() :]
+        self.quotes -= token.type == "blockquote_close"
+        self.at_bullet = False
 
     def _opaque(self, token: Token) -> Iterator[Line]:
         place = Place.QUOTE if self.quotes else _OPAQUE[token.type]
