@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
-from eventlog.bounds import Bounds, cut
+from eventlog.bounds import ENTRY_BYTES_MIN, Bounds, cut
 from eventlog.event import ENVELOPE_FIELDS, LogEvent
 from eventlog.masking import Masker
 from eventlog.plain import Json, Plainer
@@ -19,9 +19,9 @@ KEPT_KEYS = (*HEAD_KEYS, "logger", *ENVELOPE_FIELDS, *TAIL_KEYS)
 SOURCE_CHARACTERS_MAX = 64
 
 SMALL_CHARACTERS = 1_000
-"""A field up to this length, and a line with only such fields, cannot pass any bound and is not walked through."""
+"""Longer fields, and fields of more items, are walked through at once instead of being looked at as a whole first."""
 SMALL_ITEMS = 50
-SMALL_LINE_CHARACTERS = 16_000
+CHARACTER_BYTES_MAX = 4
 INTEGER_MAX = 2**63 - 1
 
 
@@ -38,13 +38,14 @@ class Form:
 class LineFormat:
     """Turns events and log records into lines of UTF-8 that end with their only newline; safe to share by threads."""
 
-    __slots__ = ("_bounds", "_forms", "_masker", "_source")
+    __slots__ = ("_bounds", "_forms", "_masker", "_quick_characters_max", "_source")
 
     def __init__(self, source: str, secrets: Iterable[str] = (), bounds: Bounds | None = None) -> None:
         """Lines say that `source` wrote them, and show none of the `secrets`."""
         self._source = source[:SOURCE_CHARACTERS_MAX]
         self._masker = Masker(secrets)
         self._bounds = bounds or Bounds()
+        self._quick_characters_max = quick_characters_max(self._bounds)
         self._forms: dict[type[LogEvent], Form] = {}
 
     def event(self, event: LogEvent, time_ms: int) -> bytes:
@@ -53,7 +54,7 @@ class LineFormat:
         present = {name: value for name, value in zip(form.names, form.values(event), strict=True) if value is not None}
         if all(map(is_small, present.values())):
             text = ENCODER.encode(present)
-            if len(text) <= SMALL_LINE_CHARACTERS and not self._masker.suspects(text):
+            if len(text) <= self._quick_characters_max and not self._masker.suspects(text):
                 return self._quick(form, time_ms, text)
         head: dict[str, Json] = {"level": int(event.level), "time": time_ms, "msg": event.sentence, "event": event.name}
         return self._whole(head, Plainer(self._bounds, self._masker).fields(present))
@@ -97,6 +98,14 @@ class LineFormat:
             if len(encoded) <= self._bounds.entry_bytes_max or characters <= 1:
                 return encoded
             characters //= 2
+
+
+def quick_characters_max(bounds: Bounds) -> int:
+    """How long the fields together may be so that nothing in them can pass a bound; 0 where bounds are too narrow."""
+    if bounds.collection_items_max < SMALL_ITEMS:
+        return 0
+    room_bytes = bounds.entry_bytes_max - ENTRY_BYTES_MIN
+    return min(bounds.string_characters_max, room_bytes // CHARACTER_BYTES_MAX)
 
 
 def is_small(value: object) -> bool:

@@ -105,6 +105,18 @@ def test_a_field_of_an_event_is_bounded_and_utf_8_like_any_other_value(lines: Li
     assert (half["kind"], long["kind"]) == ("half ?", "a" * 4_000 + "…[truncated]")
 
 
+@pytest.mark.parametrize(
+    ("bounds", "keys"),
+    [
+        pytest.param(Bounds(string_characters_max=10), ["k" * 10 + "…[truncated]", "k"], id="texts"),
+        pytest.param(Bounds(collection_items_max=1), ["k" * 20, "[truncated 1 items]"], id="items"),
+    ],
+)
+def test_narrow_bounds_hold_for_small_events_too(bounds: Bounds, keys: list[str]) -> None:
+    event = TurnFrozen(event_keys=("k" * 20, "k"), prompt_bytes=1)
+    assert parsed(LineFormat("serve", bounds=bounds).event(event, AT_MS))["event_keys"] == keys
+
+
 def test_a_record_cannot_overwrite_what_every_line_has(lines: LineFormat) -> None:
     mine = {"level": 1, "time": 2, "msg": "3", "event": "4", "pid": 5, "source": "6", "mine": 7}
     line = parsed(lines.record(50, AT_MS, "said", mine))
