@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from domain import control
@@ -56,7 +57,7 @@ def write_event(event: Event) -> str:
 
 
 def read_event(key: EventKey, document: str, body: str, url: str) -> Event:
-    """The event that `write_event` wrote, its commands read off the body again."""
+    """The event that `write_event` wrote, without what the commands in its body say: see `with_reading`."""
     stored = json.loads(document)
     thread = Thread(host=stored["thread"][0], repository_id=stored["thread"][1], number=stored["thread"][2])
     anchor = stored["anchor"]
@@ -75,11 +76,15 @@ def read_event(key: EventKey, document: str, body: str, url: str) -> Event:
         url=url,
         title=stored["title"],
         anchor=Anchor(path=anchor[0], line=anchor[1], review_id=anchor[2]) if anchor else None,
-        reading=control.read(body) if control.mentions(body) else None,
         review_state=stored["review"],
         edited_unseen=stored["unseen"],
         before_watch=stored["before"],
     )
+
+
+def with_reading(event: Event) -> Event:
+    """The event with its commands read off the body again; pathological Markdown takes a second."""
+    return replace(event, reading=control.read(event.body)) if control.mentions(event.body) else event
 
 
 def write_place(place: Place) -> list[Any]:

@@ -463,7 +463,10 @@ def _waiting(row: tuple[Any, ...]) -> WaitingRow:
     width = len(FATE_COLUMNS.split(","))
     fate = read_fate(row[:width])
     document, body, url, accepted_at = row[width:]
-    return WaitingRow(fate, codec.read_event(fate.event_key, document, body, url), accepted_at)
+    event = codec.read_event(fate.event_key, document, body, url)
+    if fate.verb is not None or fate.step in (Step.NEED, Step.BEHIND):
+        event = codec.with_reading(event)
+    return WaitingRow(fate, event, accepted_at)
 
 
 def _wait_again(connection: Connection, turn_id: TurnId, now_ms: int) -> None:

@@ -1,0 +1,228 @@
+"""What the operator may set: one `the-loop.toml`, the environment over it, every fault said at once."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from domain.policy import Spawn
+from sessions.host.permissions import PermissionMode
+from webhook.router import DEDUP_CACHE_SIZE
+
+FILE_NAME = "the-loop.toml"
+
+
+class SettingsRefused(Exception):
+    """The settings cannot be used; the text names every fault and what to do."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WebhookSection(_Section):
+    """The pushed road."""
+
+    enabled: bool = Field(True, description="Listen for GitHub's webhooks.")
+    host: str = Field(
+        "127.0.0.1", description="Address to listen on; put a TLS proxy in front of anything but loopback."
+    )
+    port: int = Field(8787, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    path: str = Field("/webhook/github", pattern=r"^/\S*$", description="Path of the endpoint.")
+    secrets: tuple[SecretStr, ...] = Field((), description="Webhook secrets; several while one replaces another.")
+    secret_file: Path | None = Field(None, description="File with one secret a line, instead of `secrets`.")
+
+
+class GitHubSection(_Section):
+    """The host whose issues are watched, and the account that posts."""
+
+    host: str = Field("github.com", description="The host as it stands in addresses of issues.")
+    api_url: str = Field("", description="Root of the REST API; empty: derived from `host`.")
+    token: SecretStr | None = Field(None, description="Token of the account that reads and posts.")
+    token_file: Path | None = Field(None, description="File with the token, instead of `token`.")
+    seconds_between_writes: float = Field(
+        1.0, ge=0, le=60, description="Pause between two writes; GitHub asks for one second."
+    )
+
+    @property
+    def root(self) -> str:
+        """The root of the REST API."""
+        if self.api_url:
+            return self.api_url.rstrip("/")
+        return "https://api.github.com" if self.host == "github.com" else f"https://{self.host}/api/v3"
+
+
+class PollingSection(_Section):
+    """The polled road."""
+
+    enabled: bool = Field(False, description="Ask GitHub for new comments, where no webhook can reach.")
+    interval_s: float = Field(60.0, gt=0, le=86_400, description="Seconds between two rounds.")
+
+
+class RepositorySection(_Section):
+    """A repository that is watched."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$", description="owner/repo")
+    path: Path | None = Field(None, description="A local repository to clone from and push to, instead of GitHub's.")
+
+
+class RoutingSection(_Section):
+    """Who may, and what is started."""
+
+    authorized_users: tuple[str, ...] = Field((), description="Logins that may move anything; empty: nobody may.")
+    spawn: Spawn = Field(Spawn.LABELED, description="Which items may be started: labeled, always, never.")
+    label: str = Field("the-loop", min_length=1, description='The label that `spawn = "labeled"` asks for.')
+    dedup_cache_size: int = Field(DEDUP_CACHE_SIZE, ge=1, le=1_000_000, description="Events remembered in memory.")
+    max_concurrent_dispatches: int = Field(4, ge=1, le=64, description="Starts, and hand-overs, under way at once.")
+    max_retries: int = Field(3, ge=0, le=20, description="Tries after the first failed one.")
+
+
+class SessionsSection(_Section):
+    """The agents."""
+
+    harness: Literal["claude", "command"] = Field("claude", description="The preset of the agent.")
+    command: tuple[str, ...] = Field((), description="The agent's command, where the preset needs one or another one.")
+    command_prefix: tuple[str, ...] = Field((), description="Wraps every agent: bwrap, sudo -u, docker …")
+    permissions: PermissionMode = Field(
+        PermissionMode.ALLOW_EDITS, description="What agents may do unasked: deny, allow_edits, allow_all."
+    )
+    allow_commands: tuple[str, ...] = Field(
+        ("the-loop", "git add", "git commit", "git status", "git diff", "git log"),
+        description="Beginnings of plain commands that may run; add your project's test command.",
+    )
+    max_live: int = Field(4, ge=1, le=64, description="Sessions that run at once.")
+    idle_s: float = Field(600.0, gt=0, description="Seconds without a turn after which an agent's process ends.")
+    templates: Path | None = Field(None, description="Folder with prompt templates of your own.")
+    author_name: str = Field("the-loop", min_length=1, description="Name on the agents' commits.")
+    author_email: str = Field("the-loop@localhost", min_length=3, description="Address on the agents' commits.")
+
+
+class Settings(BaseSettings):
+    """All of it. Relative paths count from the settings file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="THE_LOOP_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
+    )
+
+    name: str = Field("default", pattern=r"^[A-Za-z0-9._-]{1,40}$", description="Name of this instance.")
+    state_folder: Path | None = Field(None, description="Where everything is kept; empty: by XDG, under the name.")
+    webhook: WebhookSection = Field(default_factory=WebhookSection)
+    github: GitHubSection = Field(default_factory=GitHubSection)
+    polling: PollingSection = Field(default_factory=PollingSection)
+    repositories: tuple[RepositorySection, ...] = Field((), description="What is watched; empty: whatever is signed.")
+    routing: RoutingSection = Field(default_factory=RoutingSection)
+    sessions: SessionsSection = Field(default_factory=SessionsSection)
+    base_folder: Path = Field(default_factory=Path.cwd, exclude=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
+        """The environment over the file."""
+        return env_settings, init_settings
+
+    @field_validator("repositories")
+    @classmethod
+    def _once(cls, repositories: tuple[RepositorySection, ...]) -> tuple[RepositorySection, ...]:
+        names = [repository.name.lower() for repository in repositories]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"named twice: {', '.join(twice)}")
+        return repositories
+
+    def path(self, path: Path) -> Path:
+        """A path as the settings file means it."""
+        return (self.base_folder / path.expanduser()).resolve()
+
+    @property
+    def state(self) -> Path:
+        """The state folder."""
+        if self.state_folder is not None:
+            return self.path(self.state_folder)
+        return Path(platformdirs.user_state_path("the-loop")) / self.name
+
+    def secrets(self) -> tuple[bytes, ...]:
+        """The webhook's secrets. Raises SettingsRefused for a file that cannot be read."""
+        inline = [secret.get_secret_value() for secret in self.webhook.secrets]
+        return tuple(
+            line.encode() for line in inline + self._lines(self.webhook.secret_file, "webhook.secret_file") if line
+        )
+
+    def token(self) -> str:
+        """GitHub's token, empty where none is set. Raises SettingsRefused for a file that cannot be read."""
+        if self.github.token is not None:
+            return self.github.token.get_secret_value()
+        lines = self._lines(self.github.token_file, "github.token_file")
+        return lines[0] if lines else ""
+
+    def _lines(self, path: Path | None, key: str) -> list[str]:
+        if path is None:
+            return []
+        try:
+            return [line.strip() for line in self.path(path).read_text("utf-8").splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsRefused(f"{key}: {self.path(path)} cannot be read: {error}") from error
+
+
+Where = Annotated[Path | None, "a file named by the operator; None looks for ./the-loop.toml"]
+
+
+def load(path: Where = None) -> Settings:
+    """Read the settings. Raises SettingsRefused with every fault, each with what to do about it."""
+    file = path or _found()
+    written: dict[str, Any] = {}
+    if file is not None:
+        written = _read(file)
+    base = file.resolve().parent if file is not None else Path.cwd()
+    try:
+        return Settings(**written, base_folder=base)
+    except ValidationError as error:
+        faults = "\n".join(f"  {_fault(detail)}" for detail in error.errors())
+        raise SettingsRefused(f"{file or 'the settings'} cannot be used:\n{faults}") from error
+
+
+def _found() -> Path | None:
+    named = os.environ.get("THE_LOOP_CONFIG")
+    if named:
+        return Path(named)
+    return Path(FILE_NAME) if Path(FILE_NAME).is_file() else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise SettingsRefused(f"{file} cannot be read: {error.strerror}; `the-loop init` writes one") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsRefused(f"{file} is no TOML: {error}") from error
+
+
+def _fault(detail: Mapping[str, Any]) -> str:
+    place = [str(part) for part in detail["loc"]]
+    key = ".".join(place)
+    if detail["type"] != "extra_forbidden":
+        return f"{key}: {detail['msg']}"
+    near = get_close_matches(place[-1], _names(place[:-1]), n=1)
+    return f"{key}: there is no such setting" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _names(place: list[str]) -> list[str]:
+    model: Any = Settings
+    for part in place:
+        if not part.isdigit():
+            model = RepositorySection if part == "repositories" else model.model_fields[part].annotation
+    return [name for name in model.model_fields if name != "base_folder"]
