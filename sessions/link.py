@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -251,12 +252,9 @@ class _Lines:
         return line
 
     def close(self) -> None:
-        try:
+        with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        finally:
-            self._connection.close()
+        self._connection.close()
 
     def _receive(self, timeout_s: float) -> bool:
         try:

@@ -1,10 +1,9 @@
-"""The agent's side of a session host: the one file that speaks the Agent Client Protocol."""
+"""The agent's side of a session host: its process and the Agent Client Protocol that it speaks."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -15,7 +14,6 @@ from acp.schema import (
     AgentMessageChunk,
     AgentPlanUpdate,
     AgentThoughtChunk,
-    AllowedOutcome,
     CancelNotification,
     ClientCapabilities,
     DeniedOutcome,
@@ -25,7 +23,6 @@ from acp.schema import (
     LoadSessionRequest,
     NewSessionRequest,
     NewSessionResponse,
-    PermissionOption,
     PromptRequest,
     PromptResponse,
     RequestPermissionRequest,
@@ -35,29 +32,21 @@ from acp.schema import (
     ToolCallProgress,
     ToolCallStart,
     UsageUpdate,
-    UserMessageChunk,
 )
-from acp.schema import Usage as AcpUsage
 from pydantic import BaseModel, ValidationError
 
 from sessions.host.permissions import PermissionRequest, Verdict
-from sessions.host.protocol import MARK_VARIABLE, turn_id_of
+from sessions.host.protocol import MARK_VARIABLE
 from sessions.host.records import Receipt, StopReason, TroubleKind, Usage
+from sessions.host.replay import Replay
 from sessions.host.spec import HostSpec
 from sessions.host.tool_calls import ToolCalls
+from sessions.host.translation import STOP_REASONS, permission_response, usage_of, usage_of_update
 from sessions.host.transport import AGENT_LINE_BYTES_MAX, BoundedTransport
 from sessions.host.trouble import kind_of_error
 
-REPLAYED_MAX = 2_000
-
 _STDERR_CHUNK_BYTES = 16 * 1024
-_STOP_REASONS = {
-    "end_turn": StopReason.FINISHED,
-    "max_tokens": StopReason.OUT_OF_TOKENS,
-    "max_turn_requests": StopReason.OUT_OF_REQUESTS,
-    "refusal": StopReason.DECLINED,
-    "cancelled": StopReason.CANCELLED,
-}
+_LAST_WORDS_S = 1.0
 _log = logging.getLogger(__name__)
 _Response = TypeVar("_Response", bound=BaseModel)
 _Stream = TypeVar("_Stream")
@@ -164,7 +153,7 @@ class Agent:
         self._tool_calls.clear()
         request = PromptRequest(session_id=self._conversation_id, prompt=[text_block(text)])
         response = await self._request("session_prompt", request, PromptResponse)
-        return PromptEnd(_STOP_REASONS[response.stop_reason], _usage_of(response.usage))
+        return PromptEnd(STOP_REASONS[response.stop_reason], usage_of(response.usage))
 
     async def cancel(self) -> None:
         """Ask the agent to end its turn; what it still asks leave for is answered as cancelled."""
@@ -180,12 +169,14 @@ class Agent:
         ended = asyncio.create_task(self._process.wait())
         silent = asyncio.create_task(self._transport.finished.wait())
         await asyncio.wait({ended, silent}, return_when=asyncio.FIRST_COMPLETED)
+        # What it said before it ended still counts; a child of it may hold its output open for ever.
+        await asyncio.wait({silent}, timeout=_LAST_WORDS_S)
         silent.cancel()
         if self._transport.flooded:
             ended.cancel()
             return f"the agent sent a line of more than {AGENT_LINE_BYTES_MAX} bytes"
         try:
-            code = await asyncio.wait_for(ended, timeout=1.0)
+            code = await asyncio.wait_for(ended, timeout=_LAST_WORDS_S)
         except TimeoutError:
             return "the agent closed its output"
         return f"the agent exited with code {code}"
@@ -276,7 +267,7 @@ class Agent:
                 self._listener.signed(Receipt.PLAN)
             case UsageUpdate():
                 self._listener.signed(Receipt.USAGE)
-                self._listener.used(_usage_of_update(update))
+                self._listener.used(usage_of_update(update))
             case _:
                 pass
 
@@ -289,33 +280,7 @@ class Agent:
         if not answer.done():
             answer.cancel()
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-        return _permission_response(answer.result(), request.options)
-
-
-class Replay:
-    """The turn ids in the prompts of a conversation that is being loaded; the newest `REPLAYED_MAX` of them."""
-
-    def __init__(self) -> None:
-        self.turn_ids: dict[str, None] = {}
-        self._prompt = ""
-        self._message_id: str | None = None
-
-    def add(self, update: object) -> None:
-        """Take in one replayed update; a prompt may come in several pieces."""
-        if not isinstance(update, UserMessageChunk):
-            self._prompt = ""
-            return
-        if not isinstance(update.content, TextContentBlock):
-            return
-        if update.message_id != self._message_id:
-            self._prompt = ""
-        self._message_id = update.message_id
-        self._prompt = (self._prompt + update.content.text)[-4096:]
-        turn_id = turn_id_of(self._prompt)
-        if turn_id is not None:
-            self.turn_ids[turn_id] = None
-            if len(self.turn_ids) > REPLAYED_MAX:
-                del self.turn_ids[next(iter(self.turn_ids))]
+        return permission_response(answer.result(), request.options)
 
 
 async def start_agent(spec: HostSpec, listener: Listener) -> Agent:
@@ -340,38 +305,6 @@ def _pipe(stream: _Stream | None) -> _Stream:
     if stream is None:
         raise ValueError("the agent was started without pipes")
     return stream
-
-
-def _permission_response(verdict: Verdict, options: Sequence[PermissionOption]) -> RequestPermissionResponse:
-    wanted = "allow_once" if verdict.allowed else "reject_once"
-    for option in options:
-        if option.kind == wanted:
-            outcome = AllowedOutcome(outcome="selected", option_id=option.option_id)
-            return RequestPermissionResponse(outcome=outcome)
-    return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-
-
-def _usage_of(usage: AcpUsage | None) -> Usage:
-    if usage is None:
-        return Usage()
-    return Usage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        thought_tokens=usage.thought_tokens,
-        cached_read_tokens=usage.cached_read_tokens,
-        cached_write_tokens=usage.cached_write_tokens,
-        total_tokens=usage.total_tokens,
-    )
-
-
-def _usage_of_update(update: UsageUpdate) -> Usage:
-    cost = update.cost
-    return Usage(
-        context_tokens=update.used,
-        context_tokens_max=update.size,
-        cost_amount=cost.amount if cost else None,
-        cost_currency=cost.currency if cost else None,
-    )
 
 
 def _dump(model: BaseModel) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from sessions.host.turn import TITLE_CHARACTERS_MAX, RunningTurn
 from sessions.process_tree import Ending
 
 _TICK_S = 1.0
+_CANCEL_SEND_S = 1.0
 _REASON_CHARACTERS_MAX = 200
 _TEXT_CHARACTERS_MAX = 2_000
 _log = logging.getLogger(__name__)
@@ -125,8 +126,9 @@ class Host:
         if not running.cancelling:
             running.cancelling = True
             self._cancel_watch = asyncio.create_task(self._end_where_cancel_is_overdue(running))
-            with suppress(AgentGone):
-                await agent.cancel()
+            # An agent that does not read must not hold up whoever wants its end.
+            with suppress(AgentGone, TimeoutError):
+                await asyncio.wait_for(agent.cancel(), _CANCEL_SEND_S)
         return CancelState.CANCELLING
 
     def end(self, cause: EndCause, reason: str = "") -> None:
@@ -257,8 +259,11 @@ class Host:
             self._agent_died(await agent.gone())
             return
         except AgentFailed as fault:
-            self._end_failed_turn(running, fault)
+            if self._running is running:
+                self._end_failed_turn(running, fault)
             return
+        if self._running is not running:
+            return  # its end was written down before the agent came to it
         running.used(end.usage)
         if end.stop_reason is not StopReason.CANCELLED:
             self.signed(Receipt.ANSWER)
@@ -302,8 +307,8 @@ class Host:
         if self._cancel_watch is not None:
             self._cancel_watch.cancel()
         # From here on nothing that the agent says counts: a turn without an end is an interrupted one.
-        interrupted, self._running = self._running, None
-        if interrupted is not None and self._prompting is not None:
+        self._running = None
+        if self._prompting is not None:
             self._prompting.cancel()
         ending = Ending(self._spec.session_id, grace_s=self._spec.times.grace_s, root_pid=os.getpid())
         for pause_s in ending:

@@ -98,6 +98,8 @@ class FakeAgent:
             return
         usage = {"inputTokens": 7, "outputTokens": 5, "totalTokens": 12}
         self.send(id=request_id, result={"stopReason": "end_turn", "usage": usage})
+        if "--leave" in FLAGS:
+            os._exit(0)
 
     def do_say(self, text: str) -> None:
         self.say(text)

@@ -12,7 +12,6 @@ from acp import update_agent_message_text, update_user_message_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessions.host.agent import REPLAYED_MAX, Replay
 from sessions.host.journal import LINE_BYTES_MAX, Journal, read_journal
 from sessions.host.protocol import turn_id_of
 from sessions.host.records import (
@@ -37,6 +36,7 @@ from sessions.host.records import (
     line_of,
     read_line,
 )
+from sessions.host.replay import REPLAYED_MAX, Replay
 from sessions.host.trouble import is_provider_notice, kind_of_error
 from sessions.host.turn import RunningTurn
 

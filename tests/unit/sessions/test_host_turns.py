@@ -209,3 +209,11 @@ def test_an_agent_whose_line_never_ends_is_ended(room: Room) -> None:
     link.hand("t1", prompt_of("t1", ["long_line", 9]), WAIT_S)
     room.wait_gone()
     assert "more than" in one(room.records(), Trouble).text
+
+
+def test_what_an_agent_says_before_it_leaves_still_counts(room: Room) -> None:
+    link = room.start("--leave")
+    link.hand("t1", prompt_of("t1", ["flood", 2_000], ["tool", "a", "read"], ["say", "done"]), WAIT_S)
+    room.wait_gone()
+    assert one(room.records(), Ended).text_after_tools == "done"
+    assert one(room.records(), Trouble).turn_id is None
