@@ -111,6 +111,7 @@ class SessionLink:
         self._socket_path = socket_path
         self._lines: _Lines | None = None
         self._calling = threading.Lock()
+        self._closed = threading.Event()
 
     @classmethod
     def connect(cls, socket_path: Path, timeout_s: float, lock_path: Path | None = None) -> SessionLink:
@@ -119,7 +120,7 @@ class SessionLink:
         With the clone's lock it does not wait for a host that has ended meanwhile.
         """
         link = cls(socket_path)
-        link._lines = _connected(socket_path, timeout_s, lock_path)
+        link._lines = _connected(socket_path, timeout_s, link._closed, lock_path)
         return link
 
     def hand(self, turn_id: str, text: str, timeout_s: float) -> HandState:
@@ -137,7 +138,8 @@ class SessionLink:
             state = HandState(str(answer["state"]))
             if state is not HandState.STARTING:
                 return state
-            time.sleep(min(_RETRY_S, left_s))
+            if self._closed.wait(min(_RETRY_S, left_s)):
+                raise HostGone("the link was closed")
 
     def cancel(self, turn_id: str, timeout_s: float = CALL_TIMEOUT_S) -> CancelState:
         """Ask for the end of a turn; its `Ended` record says when it came. Safe to repeat."""
@@ -153,7 +155,7 @@ class SessionLink:
 
     def records(self, from_offset: int, timeout_s: float = CALL_TIMEOUT_S) -> RecordStream:
         """Attach: all records from the offset (0, or some record's `end_offset`) on, on a connection of its own."""
-        lines = _connected(self._socket_path, timeout_s)
+        lines = _connected(self._socket_path, timeout_s, self._closed)
         try:
             lines.send(encode({"verb": Verb.ATTACH, "from_offset": from_offset}), timeout_s)
             _read_answer(lines, timeout_s)
@@ -163,7 +165,8 @@ class SessionLink:
         return RecordStream(lines, from_offset)
 
     def close(self) -> None:
-        """Let go of the connection; the host stays. Safe to repeat."""
+        """Let go of the connection; the host stays. Waiting calls end, later ones raise `HostGone`. Safe to repeat."""
+        self._closed.set()
         with self._calling:
             self._drop()
 
@@ -172,8 +175,10 @@ class SessionLink:
         if len(request) > MESSAGE_BYTES_MAX:
             raise LinkFailed(f"a message of {len(request)} bytes is longer than {MESSAGE_BYTES_MAX}")
         with self._calling:
+            if self._closed.is_set():
+                raise HostGone("the link was closed")
             if self._lines is None:
-                self._lines = _connected(self._socket_path, timeout_s)
+                self._lines = _connected(self._socket_path, timeout_s, self._closed)
             try:
                 self._lines.send(request, timeout_s)
                 return _read_answer(self._lines, timeout_s)
@@ -271,7 +276,7 @@ class _Lines:
         return True
 
 
-def _connected(socket_path: Path, timeout_s: float, lock_path: Path | None = None) -> _Lines:
+def _connected(socket_path: Path, timeout_s: float, closed: threading.Event, lock_path: Path | None = None) -> _Lines:
     deadline_s = time.monotonic() + timeout_s
     while True:
         is_over = lock_path is not None and not clone_is_held(lock_path)
@@ -283,9 +288,10 @@ def _connected(socket_path: Path, timeout_s: float, lock_path: Path | None = Non
             connection.close()
             if is_over or time.monotonic() >= deadline_s:
                 raise HostGone(f"no session host listens: {fault}") from fault
-            time.sleep(_RETRY_S)
         else:
             return _Lines(connection)
+        if closed.wait(_RETRY_S):
+            raise HostGone("the link was closed")
 
 
 def _read_answer(lines: _Lines, timeout_s: float) -> Message:

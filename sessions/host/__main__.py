@@ -10,6 +10,7 @@ import logging.handlers
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ from sessions.host.spec import JOURNAL_NAME, LOG_NAME, HostSpec, SpecRefused, re
 from sessions.process_tree import end_marked, reap_adopted
 
 _LOG_BYTES_MAX = 512 * 1024
+_LOCK_TRIES = 10
+_LOCK_PAUSE_S = 0.03
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -34,9 +37,7 @@ def main(folder: Path) -> HostExit:
     except (SpecRefused, OSError) as fault:
         print(fault, file=sys.stderr)
         return HostExit.SPEC_REFUSED
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not _locked(lock):
         print("another session host holds this clone", file=sys.stderr)
         return HostExit.CLONE_HELD
     child_pid = os.fork()
@@ -49,6 +50,18 @@ def main(folder: Path) -> HostExit:
     end_marked(spec.session_id, grace_s=spec.times.grace_s)
     asyncio.run(_live(folder, spec))
     return HostExit.DONE
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock; whoever only asks whether it is held has it for a moment, so one refusal says nothing."""
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(_LOCK_PAUSE_S)
+        else:
+            return True
+    return False
 
 
 async def _live(folder: Path, spec: HostSpec) -> None:

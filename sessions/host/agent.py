@@ -269,7 +269,7 @@ class Agent:
                 self._listener.signed(Receipt.USAGE)
                 self._listener.used(usage_of_update(update))
             case _:
-                pass
+                return  # commands, modes and the like come unasked and prove nothing
 
     async def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         asked = self._tool_calls.learn(request.tool_call)

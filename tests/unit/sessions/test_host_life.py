@@ -395,3 +395,10 @@ def test_a_connection_of_another_user_is_refused(room: Room) -> None:
             client.sendall(b'{"v":1,"verb":"ping"}\n')
             if client.recv(100) == b"":
                 raise OSError("hung up")
+
+
+def test_a_closed_link_asks_nothing_more(room: Room) -> None:
+    link = room.start("--never-initialize")
+    link.close()
+    with pytest.raises(HostGone):
+        link.hand("t1", prompt_of("t1"), WAIT_S)
