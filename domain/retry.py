@@ -8,6 +8,8 @@ PAUSES_S = (2.0, 10.0, 30.0, 120.0)
 """Between one attempt and the next; the last one repeats."""
 PROVIDER_PAUSE_S = 300.0
 """A provider's trouble (quota, login, overload) is not the comment's: it spends no attempt."""
+NETWORK_PAUSE_S = 30.0
+"""GitHub could not be reached: no comment's fault either."""
 ASK_PAUSES_S = (1.0, 5.0, 30.0, 60.0, 300.0)
 """Between one question to GitHub and the next, while it gives no answer; that is never given up."""
 
@@ -35,9 +37,9 @@ def after_failure(attempts: int, retries_max: int, now_ms: int) -> Again | GiveU
     return Again(spent, now_ms + _pause_ms(PAUSES_S, spent))
 
 
-def after_provider_trouble(attempts: int, now_ms: int) -> Again:
-    """Later, at no charge."""
-    return Again(attempts, now_ms + round(PROVIDER_PAUSE_S * 1000))
+def at_no_charge(attempts: int, now_ms: int, pause_s: float) -> Again:
+    """Later, and no attempt is spent."""
+    return Again(attempts, now_ms + round(pause_s * 1000))
 
 
 def after_no_answer(asked: int, now_ms: int, retry_after_s: float | None) -> int:

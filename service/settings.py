@@ -91,6 +91,9 @@ class SessionsSection(_Section):
     harness: Literal["claude", "command"] = Field("claude", description="The preset of the agent.")
     command: tuple[str, ...] = Field((), description="The agent's command, where the preset needs one or another one.")
     command_prefix: tuple[str, ...] = Field((), description="Wraps every agent: bwrap, sudo -u, docker …")
+    pass_variables: tuple[str, ...] = Field(
+        (), description="More of your environment variables that agents may see; `*` stands for any ending."
+    )
     permissions: PermissionMode = Field(
         PermissionMode.ALLOW_EDITS, description="What agents may do unasked: deny, allow_edits, allow_all."
     )

@@ -38,7 +38,7 @@ class Threads:
     stop: Body
     depends_on: Sequence[str] = ()
     required: bool = True
-    begin: Body | None = None
+    begin: Callable[[StartContext], None] | None = None
     finish: Body | None = None
     halts_at_admission: bool = False
     """Whether it takes nothing new from the moment that admission ends: it stops then, and not only at close."""
@@ -47,7 +47,7 @@ class Threads:
     def start(self, context: StartContext) -> None:
         """Start the threads; the end of any of them by itself is the end of the resource."""
         if self.begin is not None:
-            self.begin()
+            self.begin(context)
         for name, body in self.bodies:
             thread = threading.Thread(target=self._guard(body, context), name=name, daemon=True)
             self._threads.append(thread)

@@ -78,7 +78,8 @@ class HostedHarness:
 
     def _connect(self, folder: Path) -> HostedSession:
         try:
-            return HostedSession(SessionLink.connect(read_spec(folder).socket_path, CONNECT_S))
+            spec = read_spec(folder)
+            return HostedSession(SessionLink.connect(spec.socket_path, CONNECT_S, spec.lock_path))
         except LinkFailed as failed:
             raise HarnessFailed(str(failed)) from failed
 

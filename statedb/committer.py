@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
-from statedb.database import Database, StoreUnavailable
+from statedb.database import Connection, Database, StoreUnavailable
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -101,14 +101,14 @@ class _Intake(Generic[S, A]):
 
 @dataclass(slots=True)
 class _Write:
-    work: Callable[[apsw.Connection], Any]
+    work: Callable[[Connection], Any]
     ticket: Ticket[Any]
 
 
 class Plan(Protocol[S_contra, A]):
     """What the committer does with a batch of submissions: read, decide and write inside the open transaction."""
 
-    def __call__(self, connection: apsw.Connection, batch: Sequence[S_contra]) -> Sequence[A]:
+    def __call__(self, connection: Connection, batch: Sequence[S_contra]) -> Sequence[A]:
         """One answer per submission, in order."""
 
     def committed(self, answers: Sequence[A]) -> None:
@@ -124,8 +124,20 @@ class Committer(Generic[S, A]):
         self._jobs: deque[_Intake[S, A] | _Write] = deque()
         self._wanted = threading.Condition()
         self._stopping = False
+        self._writable = True
         self._plan: Plan[S, A] | None = None
         self._connection = database.writer()
+
+    def before_run(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a transaction of its own, on the caller's thread; only before `run`."""
+        with self._connection:
+            done = work(self._connection)
+        return done
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the newest batch was taken by the disk."""
+        return self._writable
 
     def serve(self, plan: Plan[S, A]) -> None:
         """Say what a batch of submissions means; before the first `submit`."""
@@ -137,7 +149,7 @@ class Committer(Generic[S, A]):
         self._put(_Intake(submission, ticket))
         return ticket
 
-    def write(self, work: Callable[[apsw.Connection], T], timeout_s: float = 10.0) -> T:
+    def write(self, work: Callable[[Connection], T], timeout_s: float = 10.0) -> T:
         """Run `work` in a transaction and return what it returned once that is on disk.
 
         An exception of `work` undoes its own writes alone and is raised here. Raises StoreUnavailable when the disk did
@@ -181,7 +193,9 @@ class Committer(Generic[S, A]):
         taken = [job for job in jobs if job.ticket.take()]
         try:
             self._transaction(taken)
+            self._writable = True
         except apsw.Error as error:
+            self._writable = False
             for job in taken:
                 job.ticket.error = StoreUnavailable(f"the store did not take the write: {error}")
             log.error("a batch of %d was not written: %s", len(taken), error)

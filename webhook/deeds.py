@@ -14,7 +14,7 @@ from domain import texts
 from domain.model import Event, EventKey, Fate, ItemId, ItemKind, Outcome, SessionId, Thread, TurnId, UnhandledReason
 from domain.policy import ItemView
 from domain.ports import ItemFacts, Missing, NoAnswer
-from domain.retry import after_no_answer
+from domain.retry import NETWORK_PAUSE_S, after_no_answer
 from domain.turns import SessionState, TurnState
 from eventlog.event import LogEvent
 from eventlog.events.cleanup import CleanupDone, CleanupRefused
@@ -160,8 +160,10 @@ class Deeds:
         except (OpeningFailed, HarnessFailed) as failed:
             self._give_back(item_id)
             if not self._is_over(item_id, opening):
-                nothing = isinstance(failed, OpeningFailed) and failed.costs_nothing
-                self._failed(item_id, rows, Failure(cause=str(failed), is_the_providers=nothing))
+                is_free = isinstance(failed, OpeningFailed) and failed.costs_nothing
+                self._failed(
+                    item_id, rows, Failure(cause=str(failed), free_pause_s=NETWORK_PAUSE_S if is_free else None)
+                )
         finally:
             self._openings.pop(item_id, None)
         return True

@@ -39,6 +39,7 @@ from domain.model import (
     EventKey,
     Fact,
     Fate,
+    ItemId,
     Outcome,
     PassReason,
     UnhandledReason,
@@ -93,7 +94,7 @@ class Dispatcher:
         own_accounts: Mapping[str, int],
         pins: dict[str, int],
         emit: Callable[[LogEvent], None],
-        wake: Callable[[int], None],
+        wake: Callable[[ItemId], None],
     ) -> None:
         """`own_accounts`: host → the id of the account that we post as, as far as known. `pins`: the dictionary behind
         the policy's authorities, which learns. `wake` tells the workers of an item that has work."""

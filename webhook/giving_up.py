@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from domain import texts
 from domain.control import Verb
 from domain.model import EventKey, Fate, ItemId, Outcome, UnhandledReason
-from domain.retry import Again, GiveUp, after_failure, after_provider_trouble
+from domain.retry import Again, GiveUp, after_failure, at_no_charge
 from eventlog.event import LogEvent
 from eventlog.events.dispatch import DispatchFailed, DispatchGaveUp
 from replies.record import GAVE_UP, Recorder, target_of
@@ -32,10 +32,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why an attempt failed; `cause` is of our own making. A provider's trouble spends no attempt."""
+    """Why an attempt failed; `cause` is of our own making. With a free pause no attempt is spent: the trouble is not the
+    comment's."""
 
     cause: str
-    is_the_providers: bool = False
+    free_pause_s: float | None = None
 
 
 def note_failure(
@@ -46,9 +47,8 @@ def note_failure(
     if not rows:
         return Written()
     spent = max(row.fate.attempts for row in rows)
-    again = (
-        after_provider_trouble(spent, now_ms) if failure.is_the_providers else after_failure(spent, retries_max, now_ms)
-    )
+    free_s = failure.free_pause_s
+    again = at_no_charge(spent, now_ms, free_s) if free_s else after_failure(spent, retries_max, now_ms)
     match again:
         case Again(attempts=attempts, at_ms=at_ms):
             work.set_attempts(connection, item_id, [r.fate.event_key for r in rows], attempts, at_ms, now_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from domain.model import Delivery, Event, EventKey, Fate
+from domain.model import Delivery, Event, EventKey, Fate, ItemId
 from eventlog.event import LogEvent
 
 
@@ -26,7 +26,7 @@ class Handled:
     fate: Fate | None = None
     outcome: str = ""
     reason: str = ""
-    item_id: int | None = None
+    item_id: ItemId | None = None
     marks: tuple[tuple[EventKey, str | None], ...] = ()
     """What the Deduper learns of it: key and outcome, None for a released mark."""
     log: tuple[LogEvent, ...] = ()

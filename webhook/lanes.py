@@ -15,7 +15,9 @@ class Lanes:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)
+        self._disturbance = threading.Condition(lock)
         self._ready: deque[ItemId] = deque()
         self._queued: set[ItemId] = set()
         self._busy: set[ItemId] = set()
@@ -30,7 +32,7 @@ class Lanes:
             if item_id in self._busy:
                 self._again.add(item_id)
                 self._disturbed.append(item_id)
-                self._changed.notify_all()
+                self._disturbance.notify()
             elif item_id not in self._queued:
                 self._queued.add(item_id)
                 self._ready.append(item_id)
@@ -68,7 +70,7 @@ class Lanes:
         """The second lane: an item that was woken while a thread was at it; None when none came in time."""
         with self._changed:
             if not self._disturbed and not self._stopping:
-                self._changed.wait(timeout_s)
+                self._disturbance.wait(timeout_s)
             return self._disturbed.popleft() if self._disturbed else None
 
     @property
@@ -81,6 +83,7 @@ class Lanes:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
+            self._disturbance.notify_all()
 
     def _ring(self) -> None:
         now_ms = self._clock()

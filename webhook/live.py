@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from domain.model import ItemId, SessionId
+from domain.retry import PROVIDER_PAUSE_S
 from domain.turns import SessionState, TurnState
 from eventlog.events.session import SessionFailed, SessionIdleEnded
 from eventlog.events.turn import TurnInterrupted
@@ -203,7 +204,7 @@ class LiveSessions:
         if trouble is not None and trouble.kind is TroubleKind.CONVERSATION_GONE:
             return Written()
         if trouble is not None and trouble.kind is TroubleKind.PROVIDER:
-            work.put_off(connection, turn.turn_id, now_ms + 300_000)
+            work.put_off(connection, turn.turn_id, now_ms + round(PROVIDER_PAUSE_S * 1000))
             return Written()
         work.mark_interrupted(connection, session.item_id)
         cause = trouble.text if trouble else "the session host is gone"
@@ -223,7 +224,9 @@ class LiveSessions:
         if trouble is None or trouble.kind is TroubleKind.CONVERSATION_GONE:
             return Written()
         rows = [r for r in work.waiting_rows(connection, session.item_id) if r.fate.step is Step.QUEUED]
-        failure = Failure(cause=_cause(trouble), is_the_providers=trouble.kind is TroubleKind.PROVIDER)
+        failure = Failure(
+            cause=_cause(trouble), free_pause_s=PROVIDER_PAUSE_S if trouble.kind is TroubleKind.PROVIDER else None
+        )
         written = note_failure(
             connection, session.item_id, rows, failure, self._means.limits.retries_max, self._means.recorder, now_ms
         )

@@ -1,0 +1,87 @@
+"""Runs the service in the foreground until a signal, a fault or the end of a required part."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from importlib.metadata import version
+
+from eventlog.events.service import ServiceDraining, ServiceReady, ServiceStarting, ServiceStopped
+from eventlog.handler import JournalHandler, quiet_http_clients
+from service import wiring
+from service.clock import SystemClock
+from service.lifecycle.startup import StartFailed, StartInterrupted
+from service.lifecycle.shutdown import ShutdownResult, exit_code
+from service.lifecycle.signals import SignalBinding
+from service.lifecycle.status import ApplicationState
+from service.ports import Ports
+from service.settings import Settings
+from service.state_folder import StateFolder
+
+SWITCH_INTERVAL_S = 0.000_5
+"""Measured: beside one busy thread the tail of intake falls from 205–485 ms to 15 ms."""
+LOOK_S = 0.5
+
+
+def serve(settings: Settings, ports: Ports | None = None) -> int:
+    """Run until the end and return the exit code: 0 only for a clean and complete end.
+
+    Raises StateInUse, StateRefused, SettingsRefused, StoreError and NoSecret before anything was started.
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    clock = SystemClock()
+    state = StateFolder(settings.state)
+    state.make()
+    lock = state.lock()
+    try:
+        logging.basicConfig(level=logging.INFO, handlers=[JournalHandler(wiring.SOURCE)], force=True)
+        quiet_http_clients()
+        return _run(wiring.build(settings, clock, ports), clock)
+    finally:
+        os.close(lock)
+
+
+def _run(service: wiring.Service, clock: SystemClock) -> int:
+    emit, application = service.journal.emit, service.application
+    began_ms = clock.wall_ms()
+    emit(ServiceStarting(version=version("the-loop")))
+    with SignalBinding(clock=clock, on_shutdown=application.begin_shutdown, on_abort_grace=application.abort_grace):
+        try:
+            application.start()
+        except (StartFailed, StartInterrupted) as failed:
+            print(f"the-loop could not start: {failed}", file=sys.stderr)
+            return 1
+        emit(ServiceReady(took_ms=clock.wall_ms() - began_ms))
+        _announce(service)
+        result = _wait(service)
+    code = exit_code(result)
+    emit(ServiceStopped(clean=code == 0, exit_code=code))
+    service.journal.close()
+    return code
+
+
+def _wait(service: wiring.Service) -> ShutdownResult:
+    """Wait for the end; a required part that ended takes the rest down with it."""
+    application, draining = service.application, False
+    while (result := application.wait_until_stopped(LOOK_S)) is None:
+        state = application.snapshot().state
+        if state is ApplicationState.FAILED:
+            application.begin_shutdown()
+        if state is ApplicationState.DRAINING and not draining:
+            draining = True
+            service.journal.emit(ServiceDraining(cause="asked for"))
+    return result
+
+
+def _announce(service: wiring.Service) -> None:
+    """Say where we are, and what is missing, to whoever started us."""
+    settings = service.settings
+    if service.server is not None:
+        address = f"http://{settings.webhook.host}:{service.server.port}{settings.webhook.path}"
+        print(f"the-loop listens on {address}", flush=True)
+    if settings.polling.enabled:
+        print(f"the-loop asks {settings.github.host} every {settings.polling.interval_s:g} s", flush=True)
+    print(f"state: {service.state.path}", flush=True)
+    for missing in service.missing():
+        print(f"warning: {missing}", file=sys.stderr, flush=True)
