@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.marker import Marker, Sealer, read_marker, without_markers
+from domain.marker import Sealer, read_marker, without_markers
 from domain.model import Thread
 
 THREAD = Thread(host="github.com", repository_id=100, number=15)
@@ -38,17 +38,18 @@ def test_a_marker_copied_to_another_thread_is_text(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("words", "others"),
     [
-        pytest.param({"reply_id": "fedcba9876543210"}, id="another-reply"),
-        pytest.param({"part": 1}, id="another-part"),
-        pytest.param({"instance": "12345678"}, id="another-instance"),
-        pytest.param({"seal": "0" * 24}, id="another-seal"),
+        pytest.param(REPLY, "fedcba9876543210", id="another-reply"),
+        pytest.param(" 0 ", " 1 ", id="another-part"),
+        pytest.param("abcdef01", "12345678", id="another-instance"),
+        pytest.param(LINE.split()[-2], "0" * 24, id="another-seal"),
     ],
 )
-def test_a_marker_of_which_anything_was_changed_is_not_ours(changes: dict[str, object]) -> None:
-    assert MARKER is not None
-    changed: Marker = replace(MARKER, **changes)
+def test_a_marker_of_which_anything_was_changed_is_not_ours(words: str, others: str) -> None:
+    changed = read_marker(LINE.replace(words, others))
+    assert changed is not None
+    assert changed != MARKER
     assert not SEALER.is_ours(changed, THREAD)
 
 

@@ -26,7 +26,7 @@ from domain.decision import (
     Suppress,
     Withdraw,
 )
-from domain.model import Event, EventKey, Fact, Outcome, Phase, Place, UnhandledReason
+from domain.model import Event, EventKey, Fact, Outcome, Place, UnhandledReason
 from domain.phase import Folded, PhaseCommand, fold
 from domain.policy import ItemView, Policy, Spawn, TextView, View, decide, judge_again
 from tests.fakes.core import (
@@ -105,7 +105,8 @@ def test_a_comment_is_judged_by_the_phase_at_its_place(
 @pytest.mark.parametrize("fact", [Fact.COMMENT, Fact.REVIEW, Fact.INLINE], ids=str)
 def test_reviews_and_inline_comments_are_comments(fact: Fact) -> None:
     assert decided(comment(30, fact=fact), RUNNING) == Queue()
-    assert decided(comment(30, "the-loop stop", fact=fact), RUNNING).folded.phase is Phase.STOPPED
+    stop = comment(30, "the-loop stop", fact=fact)
+    assert decided(stop, RUNNING) == applied(stop, STOP, Effect.STOPPED, RUNNING)
 
 
 @pytest.mark.parametrize(
