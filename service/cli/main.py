@@ -1,0 +1,57 @@
+"""The entry point `the-loop`: finds the command that was named and loads nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "serve": "Run the service in the foreground.",
+    "demo": "Show the main job on a stand-in GitHub, with nothing to set up.",
+}
+"""Every command and its line of help; its code is the file of that name in this folder."""
+
+TRACEBACK_VARIABLE = "THE_LOOP_TRACEBACK"
+
+
+class Commands(click.Group):
+    """Loads the file of a command when it is run or asked about, so that starting stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"service.cli.{cmd_name}").command
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table, without loading any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def the_loop() -> None:
+    """Comments on GitHub issues become work for coding agents."""
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done, 1 not found or failed, 2 bad input or unavailable. Shows no traceback."""
+    try:
+        the_loop()
+    except Exception as fault:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        click.echo(
+            f"the-loop: a fault of its own ({type(fault).__name__}: {fault}); "
+            f"repeat it with {TRACEBACK_VARIABLE}=1 to see where, and report it",
+            err=True,
+        )
+        sys.exit(1)
