@@ -58,7 +58,8 @@ class Dispatching:
     """Everything between a road and the disk. Use it as a context, or `start` and `stop` the committer yourself.
 
     A second one on the same folder is the service after a restart. `clock` gives milliseconds and moves one per call
-    unless given. Ada (id 5) and Bob (id 6) may do anything unless `logins` says otherwise.
+    unless given; events are kept in `events` unless `emit` takes them. Ada (id 5) and Bob (id 6) may do anything unless
+    `logins` says otherwise.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Dispatching:
         own_accounts: Mapping[str, int] | None = None,
         repositories: frozenset[str] = frozenset(),
         clock: Callable[[], int] | None = None,
+        emit: Callable[[LogEvent], None] | None = None,
     ) -> None:
         self.clock = clock or itertools.count(START_MS).__next__
         self.path = folder / "state.db"
@@ -92,8 +94,9 @@ class Dispatching:
             clock=self.clock,
             own_accounts=own_accounts or {},
             pins=pins,
-            emit=self.events.emit,
+            emit=emit or self.events.emit,
             wake=self.woken.append,
+            publish=lambda: None,
         )
         self._thread = threading.Thread(target=self.committer.run, name="committer")
 

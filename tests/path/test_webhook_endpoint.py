@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -159,7 +160,7 @@ def test_without_a_secret_nothing_is_served(dispatching, secrets) -> None:
             admission=lambda: True,
             clock=dispatching.clock,
             emit=dispatching.events.emit,
-            parsers=None,
+            parsers=ThreadPoolExecutor(1),
         )
 
 
