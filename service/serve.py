@@ -11,9 +11,9 @@ from eventlog.events.service import ServiceDraining, ServiceReady, ServiceStarti
 from eventlog.handler import JournalHandler, quiet_http_clients
 from service import wiring
 from service.clock import SystemClock
-from service.lifecycle.startup import StartFailed, StartInterrupted
 from service.lifecycle.shutdown import ShutdownResult, exit_code
 from service.lifecycle.signals import SignalBinding
+from service.lifecycle.startup import StartFailed, StartInterrupted
 from service.lifecycle.status import ApplicationState
 from service.ports import Ports
 from service.settings import Settings

@@ -5,38 +5,49 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from domain.marker import Sealer
 from domain.model import SessionId
 from domain.policy import Authorities, Policy
 from eventlog.event import LogEvent
 from eventlog.journal import Journal
-from replies.record import Recorder
+from eventlog.masking import Masker
+from eventlog.output import as_jsonl
+from eventlog.query import Query
+from eventlog.reader import LogReader
+from replies.publisher import Publisher
+from replies.record import Recorder, Target
+from replies.steady import SteadyClock
+from service import parts
 from service.clock import SystemClock
+from service.core import Core
 from service.http_server import HttpServer
 from service.identity import Identity
-from service.lifecycle.admission import Admission
 from service.lifecycle.application import Application
-from service.lifecycle.resource import StartContext
 from service.ports import SEAT_SOCKET, Ports, command_folder, make_ports
 from service.settings import Settings
 from service.state_folder import StateFolder
-from service.threads import Threads, spawn
+from service.threads import spawn
 from service.watch import Watch
 from sessions.clones import Clones
 from sessions.git import Git
 from sessions.mirrors import Mirrors
 from sessions.prompts import Prompts
+from sessions.seat.ports import Saying, SeatPorts
+from sessions.seat.server import SeatServer
+from sessions.seat.verbs import Seat
 from statedb import facts
 from statedb.committer import Committer
 from statedb.database import Database
-from webhook.app import Readiness, create_app
+from statedb.ledger import Owner
+from statedb.rows import ReplyRow
 from webhook.dispatcher import Dispatcher
 from webhook.handled import Handled, Submission
-from webhook.intake import WebhookSettings
 from webhook.lanes import Lanes, Slots
 from webhook.means import Limits, Means
 from webhook.router import Deduper, Router
@@ -44,8 +55,6 @@ from webhook.worker import Worker
 
 SOURCE = "service"
 GIT_DEADLINE_S = 600.0
-SPARE_WORKERS = 4
-"""Workers beyond the slots of starts and hand-overs, so that stops and questions never wait behind them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +81,6 @@ class Service:
         return warnings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Core:
-    """What stands before any thread runs: the store, what this instance is, and the one dispatch path."""
-
-    database: Database
-    committer: Committer[Submission, Handled]
-    dispatcher: Dispatcher
-    recorder: Recorder
-    lanes: Lanes
-    identity: Identity
-
-
 def build(
     settings: Settings, clock: SystemClock, ports: Ports | None = None, environment: Mapping[str, str] | None = None
 ) -> Service:
@@ -97,15 +94,20 @@ def build(
     hidden = {secret.decode() for secret in webhook_secrets} | {settings.token()} - {""}
     journal = Journal(state.event_log, lambda: clock.wall_ms() / 1000, SOURCE, hidden)
     core = build_core(settings, clock, state, outside, journal.emit)
-    worker = Worker(build_means(settings, clock, state, outside, core, journal.emit))
+    means = build_means(settings, clock, state, outside, core, journal.emit)
+    seat = build_seat(state, outside, core, means, Masker(hidden).mask)
     resources = [
-        _store(core),
-        _workers(settings, core, worker),
-        _identity(core),
+        parts.store(core),
+        parts.publisher(core),
+        parts.seat(seat),
+        parts.workers(settings, core, Worker(means)),
+        parts.identity(core),
     ]
+    if settings.polling.enabled:
+        resources.append(parts.poller(settings, clock, outside, core, journal.emit))
     server = None
     if settings.webhook.enabled:
-        server, resource = _webhook(settings, clock, core, journal, webhook_secrets)
+        server, resource = parts.webhook(settings, clock, core, journal, webhook_secrets)
         resources.append(resource)
     application = Application(resources, clock=clock, observers=Watch(journal.emit).observers())
     return Service(
@@ -141,6 +143,15 @@ def build_core(
     deduper = Deduper(settings.routing.dedup_cache_size)
     deduper.adopt(committer.before_run(lambda c: facts.newest_keys(c, settings.routing.dedup_cache_size)))
     recorder = Recorder(sealer, new_id)
+    publisher = Publisher(
+        database,
+        committer,
+        outside.threads,
+        sealer=sealer,
+        owner=_owner(state),
+        clock=SteadyClock(clock.wall_ms, clock.monotonic),
+        emit=emit,
+    )
     lanes = Lanes(clock.wall_ms)
     watched = frozenset(repository.name.lower() for repository in settings.repositories)
     dispatcher = Dispatcher(
@@ -154,9 +165,16 @@ def build_core(
         pins=pins,
         emit=emit,
         wake=lanes.wake,
+        publish=publisher.wake,
     )
     return Core(
-        database=database, committer=committer, dispatcher=dispatcher, recorder=recorder, lanes=lanes, identity=identity
+        database=database,
+        committer=committer,
+        dispatcher=dispatcher,
+        recorder=recorder,
+        lanes=lanes,
+        identity=identity,
+        publisher=publisher,
     )
 
 
@@ -190,6 +208,7 @@ def build_means(
         limits=Limits(retries_max=settings.routing.max_retries),
         clock=clock.wall_ms,
         emit=emit,
+        publish=core.publisher.wake,
         spawn=spawn,
         new_id=new_id,
         sessions_folder=state.sessions,
@@ -197,6 +216,52 @@ def build_means(
         author_name=settings.sessions.author_name,
         author_email=settings.sessions.author_email,
     )
+
+
+def build_seat(
+    state: StateFolder, outside: Ports, core: Core, means: Means, mask: Callable[[str], str]
+) -> parts.SeatPart:
+    """The narrow door through which agents ask."""
+    stopping = threading.Event()
+    reader = LogReader(state.event_log)
+
+    def events(work_items: Sequence[str], limit: int) -> Sequence[str]:
+        entries = [entry for name in work_items for entry in reader.last(Query(work_item=name), limit)]
+        return list(as_jsonl(entries))[-limit:]
+
+    def compose(saying: Saying) -> ReplyRow:
+        return core.recorder.comment(
+            saying.turn_id,
+            saying.kind,
+            saying.number,
+            item_id=saying.item_id,
+            target=Target(thread=saying.thread, repository=saying.repository),
+            text=saying.text,
+            now_ms=saying.now_ms,
+            turn_id=saying.turn_id,
+        )
+
+    seat = Seat(
+        SeatPorts(
+            database=core.database,
+            committer=core.committer,
+            threads=outside.threads,
+            items=outside.items,
+            pulls=outside.pulls,
+            remotes=outside.remotes,
+            clones=means.clones,
+            compose=compose,
+            sealer=core.recorder.sealer,
+            authorities=lambda: core.dispatcher.policy.authorities,
+            mask=mask,
+            events=events,
+            clock=means.clock,
+            emit=means.emit,
+            wake=core.publisher.wake,
+        ),
+        stopping,
+    )
+    return parts.SeatPart(seat, SeatServer(state.sockets / SEAT_SOCKET, seat.answer, spawn), stopping)
 
 
 def new_id() -> str:
@@ -235,68 +300,13 @@ def _agent_environment(state: StateFolder) -> Callable[[SessionId, str], dict[st
     return of
 
 
-def _store(core: Core) -> Threads:
-    return Threads("store", [("committer", core.committer.run)], core.committer.stop)
-
-
-def _workers(settings: Settings, core: Core, worker: Worker) -> Threads:
-    count = 2 * settings.routing.max_concurrent_dispatches + SPARE_WORKERS
-    bodies = [(f"worker-{number}", worker.run) for number in range(count)]
-    return Threads(
-        "workers",
-        [*bodies, ("second-lane", worker.run_second_lane)],
-        core.lanes.stop,
-        depends_on=("store",),
-        begin=lambda _: worker.recover(),
-        finish=worker.let_go,
-        halts_at_admission=True,
-    )
-
-
-def _identity(core: Core) -> Threads:
-    return Threads(
-        "identity", [("identity", core.identity.run)], core.identity.stop, depends_on=("store",), required=False
-    )
-
-
-def _webhook(
-    settings: Settings, clock: SystemClock, core: Core, journal: Journal, webhook_secrets: tuple[bytes, ...]
-) -> tuple[HttpServer, Threads]:
-    parsers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="parser")
-    server = HttpServer(settings.webhook.host, settings.webhook.port)
-    endpoint = WebhookSettings(
-        secrets=webhook_secrets, hosts=(settings.github.host.lower(),), path=settings.webhook.path
-    )
-
-    def begin(context: StartContext) -> None:
-        admission = context.admission
-        app = create_app(
-            endpoint,
-            core.dispatcher,
-            readiness=lambda: _readiness(core, journal, admission),
-            admission=lambda: admission.accepting,
-            clock=clock.wall_ms,
-            emit=journal.emit,
-            parsers=parsers,
-        )
-        server.bind(app)
-
-    resource = Threads(
-        "webhook",
-        [("webhook", server.run)],
-        server.stop,
-        depends_on=("store", "workers"),
-        begin=begin,
-        finish=lambda: parsers.shutdown(wait=False),
-    )
-    return server, resource
-
-
-def _readiness(core: Core, journal: Journal, admission: Admission) -> Readiness:
-    return Readiness(
-        store_writable=core.committer.is_writable,
-        workers_up=not core.lanes.stopping,
-        admission_open=admission.accepting,
-        log_lines_held=journal.held,
-        log_lines_lost=journal.lost,
+def _owner(state: StateFolder) -> Owner:
+    """This process, for the ledger."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return Owner(
+        owner_id=secrets.token_hex(8),
+        host=socket.gethostname(),
+        boot_id=boot.read_text("ascii").strip() if boot.exists() else "",
+        pid=os.getpid(),
+        lock_path=str(state.path / "lock"),
     )

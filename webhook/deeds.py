@@ -478,7 +478,9 @@ class Deeds:
             return
 
     def _write(self, write: Callable[[Connection], T]) -> T:
-        return self._means.committer.write(write)
+        written = self._means.committer.write(write)
+        self._means.publish()
+        return written
 
     def _tell(self, written: Written) -> None:
         self._sessions.tell_written(written)

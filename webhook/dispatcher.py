@@ -95,9 +95,11 @@ class Dispatcher:
         pins: dict[str, int],
         emit: Callable[[LogEvent], None],
         wake: Callable[[ItemId], None],
+        publish: Callable[[], None],
     ) -> None:
         """`own_accounts`: host → the id of the account that we post as, as far as known. `pins`: the dictionary behind
-        the policy's authorities, which learns. `wake` tells the workers of an item that has work."""
+        the policy's authorities, which learns. `wake` tells the workers of an item that has work, `publish` that something to
+        say was recorded."""
         self._committer = committer
         self._router = router
         self.deduper = deduper
@@ -108,6 +110,7 @@ class Dispatcher:
         self._pins = pins
         self._emit = emit
         self._wake = wake
+        self._publish = publish
         committer.serve(self)
 
     def submit(self, event: Event, delivery: Delivery, notifier: Notifier) -> Ticket[Handled] | Handled:
@@ -155,6 +158,8 @@ class Dispatcher:
                 self._emit(line)
             if answer.item_id is not None:
                 self._wake(answer.item_id)
+        if any(answer.says for answer in answers):
+            self._publish()
 
     def decide_again(self, connection: Connection, event: Event, row: FateRow, facts: ItemView) -> Handled:
         """Decide an event that lacked a fact, or waited behind one that did, inside a transaction of the worker's.
@@ -337,6 +342,7 @@ class Dispatcher:
             item_id=row.item_id,
             marks=((row.event_key, mark),) if keyed else (),
             log=log,
+            says=bool(state.rows.replies),
         )
 
     def _passed(self, event: Event, delivery: Delivery, reason: PassReason) -> Handled:

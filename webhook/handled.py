@@ -30,6 +30,8 @@ class Handled:
     marks: tuple[tuple[EventKey, str | None], ...] = ()
     """What the Deduper learns of it: key and outcome, None for a released mark."""
     log: tuple[LogEvent, ...] = ()
+    says: bool = False
+    """Something to say was recorded with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,6 +253,7 @@ class LiveSessions:
                 self._means.dispatcher.deduper.add(key, outcome)
         for line in written.log:
             self._means.emit(line)
+        self._means.publish()
 
 
 def _cause(trouble: Trouble) -> str:

@@ -82,6 +82,8 @@ class Means:
     limits: Limits
     clock: Callable[[], int]
     emit: Callable[[LogEvent], None]
+    publish: Callable[[], None]
+    """Something to say may have been recorded. Never blocks."""
     spawn: Callable[[str, Callable[[], None]], None]
     new_id: Callable[[], str]
     sessions_folder: Path
