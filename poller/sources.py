@@ -45,6 +45,18 @@ class Listing:
     fetched: Fetched
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """How a listing was handed over: everything that changed at `times_ms` is on disk, with nothing missing between.
+
+    `everything`: no object is left to be handed over. `anything_new`: some were not handed over by an earlier look.
+    """
+
+    times_ms: Sequence[int]
+    everything: bool
+    anything_new: bool
+
+
 def open_cursor(github: GitHub, repository: Repository, now_ms: int) -> Cursor | NoAnswer:
     """A cursor that starts now, by GitHub's clock; `now_ms` is ours, for a host that does not tell its own."""
     try:
@@ -86,27 +98,31 @@ def read_entry(values: dict[str, object], repository: Repository, watch_began_at
     return Entry(updated_at_ms=updated_at_ms, event=event)
 
 
-def moved(cursor: Cursor, listing: Listing, times_ms: Sequence[int], *, all_taken: bool, now_ms: int) -> Cursor:
-    """The cursor after a listing of which everything that was updated at `times_ms` is on disk, with nothing missing
-    between.
+def moved(cursor: Cursor, listing: Listing, taken: Taken, now_ms: int) -> Cursor:
+    """The cursor after a listing was handed over.
 
-    It never moves back, and while GitHub may still hold back what was written lately it stays that far behind. Where
-    it stands, the request stays as it was, and an answer that was whole and all taken (`all_taken`) may be asked for by
-    its ETag.
+    It never moves back, and while GitHub may still hold back what was written lately it stays that far behind. It stands
+    where nothing new was listed: the request stays as it was, and an answer that was whole may be asked for by its ETag.
+    A listing that has none (GitHub's ETag is of the first page alone) is moved along to become a shorter one.
     """
     fetched = listing.fetched
-    visible_until_ms = (fetched.server_time_ms or now_ms) - OVERLAP_MS
-    newest_ms = max(times_ms, default=cursor.since_ms)
-    since_ms = max(cursor.since_ms, min(newest_ms, visible_until_ms) // 1000 * 1000)
-    is_whole = fetched.complete and all_taken
+    is_whole = fetched.complete and taken.everything
+    etag = fetched.etag or "" if is_whole else ""
+    since_ms = cursor.since_ms if etag and not taken.anything_new else _since_ms(cursor, fetched, taken, now_ms)
     return replace(
         cursor,
         since_ms=since_ms,
         address=listing.address,
         token_id=listing.token_id,
-        etag=fetched.etag if fetched.etag and is_whole and since_ms == cursor.since_ms else "",
+        etag=etag if since_ms == cursor.since_ms else "",
         complete_at_ms=now_ms if is_whole else cursor.complete_at_ms,
     )
+
+
+def _since_ms(cursor: Cursor, fetched: Fetched, taken: Taken, now_ms: int) -> int:
+    visible_until_ms = (fetched.server_time_ms or now_ms) - OVERLAP_MS
+    newest_ms = max(taken.times_ms, default=cursor.since_ms)
+    return max(cursor.since_ms, min(newest_ms, visible_until_ms) // 1000 * 1000)
 
 
 def _repository_address(repository: Repository) -> str:

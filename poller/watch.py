@@ -16,7 +16,7 @@ from githubapi.fields import Malformed
 from poller import sources
 from poller.in_play import InPlay, settled
 from poller.means import Means, Watched
-from poller.sources import ISSUE_COMMENTS, Entry, Listing
+from poller.sources import ISSUE_COMMENTS, Entry, Listing, Taken
 from statedb.cursors import Cursor, OpenArrival, cursor_of, write_cursor
 from statedb.database import StoreUnavailable
 from webhook.handled import Status
@@ -107,8 +107,8 @@ class Watch:
             all_taken = self._take_one(entry, polled) and all_taken
             if entry is not None and all_taken and position < listing.fetched.gapless:
                 times_ms.append(entry.updated_at_ms)
-        now_ms = self._means.clock.wall_ms()
-        after = sources.moved(cursor, listing, times_ms, all_taken=all_taken, now_ms=now_ms)
+        taken = Taken(times_ms=times_ms, everything=all_taken, anything_new=polled.seen > 0)
+        after = sources.moved(cursor, listing, taken, self._means.clock.wall_ms())
         self._keep(after)
         self._taken = {version: at_ms for version, at_ms in self._taken.items() if at_ms >= after.since_ms}
         return polled
