@@ -100,7 +100,7 @@ class Polling:
 
 
 class Town:
-    """A stand-in GitHub whose time the test moves, with an issue in each of two repositories, and a folder for the store."""
+    """A stand-in GitHub whose time the test moves, with two repositories of one labelled issue each, and the store's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.stand_in = StandIn(folder / "github")
@@ -113,6 +113,7 @@ class Town:
         for name in (REPO, OTHER):
             self.stand_in.add_repository(name)
             self.stand_in.open_issue("ada", name, "Sort fails")
+            self.stand_in.label("octo", name, 1, "the-loop")
 
     @property
     def repository_id(self) -> int:
