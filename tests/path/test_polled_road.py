@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from githubapi.door import Answer
 from service.demo.github.faults import Trouble
 from tests.fakes.core import LABELED, Desk
 from tests.fakes.polling import OTHER, REPO, Polling, Town
@@ -284,15 +285,25 @@ def test_a_repository_named_by_its_former_name_is_watched_under_that_name(town: 
         assert again.logged("poll.baselined") == []
 
 
-def test_another_token_asks_without_the_etag_of_the_one_before(town: Town) -> None:
+def test_another_token_asks_without_the_etag_of_the_one_before(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = ["loop-token"]
     town.stand_in.add_account("loop2", token="another-token")
     with town.process(token=lambda: tokens[-1]) as polling:
+        etags: list[bool] = []
+        read = polling.github.read
+
+        def read_and_note(address: str, parameters: dict[str, str] | None = None, etag: str | None = None) -> Answer:
+            if address.endswith("/issues/comments"):
+                etags.append(etag is not None)
+            return read(address, parameters, etag)
+
+        monkeypatch.setattr(polling.github, "read", read_and_note)
         polling.cycle()
         polling.cycle()
         tokens.append("another-token")
         polling.cycle()
         polling.cycle()
+        assert etags == [False, True, False, True]
         assert town.listings() == [200, 304, 200, 304]
 
 

@@ -14,6 +14,7 @@ from poller.watch import Watch
 from service.demo.github.faults import Trouble
 from statedb.committer import Committer
 from statedb.database import StoreUnavailable
+from tests.fakes.core import LABELED, Desk
 from tests.fakes.polling import INTERVAL_S, OTHER, REPO, Polling, Town
 from webhook.handled import Handled
 
@@ -174,6 +175,46 @@ def test_a_store_that_takes_nothing_leaves_the_cursor_and_the_next_round_repeats
     polling.cycle()
     assert polling.bodies() == ["first", "second"]
     assert polling.arrivals() == [("poll", 1)] * 2
+
+
+def test_a_stop_lets_the_comment_in_hand_end_and_starts_no_other(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    with town.process((REPO, OTHER)) as polling:
+        polling.cycle()
+        for body in ("first", "second"):
+            town.say(body, after_s=100)
+        town.stand_in.clear_requests()
+        handle = polling.dispatching.dispatcher.handle
+
+        def handle_and_stop(event: Event, delivery: Delivery) -> Handled:
+            polling.poller.stop()
+            return handle(event, delivery)
+
+        monkeypatch.setattr(polling.dispatching.dispatcher, "handle", handle_and_stop)
+        polling.cycle()
+        assert polling.bodies() == ["first"]
+        assert town.listings(OTHER) == []
+    with town.process((REPO, OTHER)) as again:
+        again.cycle()
+        assert again.bodies() == ["first", "second"]
+
+
+def test_an_event_that_was_let_go_is_not_asked_about_any_more_and_not_called_settled(
+    town: Town, polling: Polling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.say("the-loop start")
+    comment = town.say("do it")
+    polling.cycle()
+    desk = Desk(polling.dispatching)
+    desk.answer_needs(LABELED, thread=town.thread)
+    polling.dispatching.committer.write(
+        lambda connection: connection.execute("UPDATE fates SET fate = 'unhandled', step = '', reason = 'given-up'")
+    )
+    polling.cycle()
+    asked: list[str] = []
+    monkeypatch.setattr(polling.dispatching.dispatcher, "delivery_status", lambda _, key: asked.append(key))
+    polling.cycle()
+    assert (asked, polling.logged("poll.comment_settled")) == ([], [])
+    assert comment.body in polling.fates()
 
 
 def test_a_kill_between_the_commit_and_the_cursors_move_repeats_harmlessly(town: Town) -> None:
