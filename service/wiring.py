@@ -156,7 +156,7 @@ def build_core(
     watched = frozenset(repository.name.lower() for repository in settings.repositories)
     dispatcher = Dispatcher(
         committer,
-        Router(deduper, authorities, watched),
+        Router(deduper, authorities, watched, identity.accounts),
         deduper,
         policy,
         recorder,

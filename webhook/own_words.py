@@ -9,10 +9,9 @@ from domain.model import Account, Event, PassReason
 from statedb import reading
 from statedb.rows import EchoRow
 from webhook.batch import Batch
-from webhook.handled import Handled, Status
 
 
-def own_words(state: Batch, event: Event, own_id: int | None, sealer: Sealer) -> Handled | None:
+def own_words(state: Batch, event: Event, own_id: int | None, sealer: Sealer) -> PassReason | None:
     """Our own comment coming back: the receipt of its part. Without a marker, or copied, it is a person's."""
     if not isinstance(event.actor, Account) or own_id is None or event.actor.id != own_id:
         return None
@@ -31,11 +30,11 @@ def own_words(state: Batch, event: Event, own_id: int | None, sealer: Sealer) ->
     if part.is_open:
         echo = EchoRow(reply_id=part.reply_id, part=part.part, provider_id=event.object_id, url=event.url)
         state.rows.echoes.append(echo)
-    return Handled(status=Status.IGNORED, reason=PassReason.SELF_AUTHORED)
+    return PassReason.SELF_AUTHORED
 
 
-def _another_instance(state: Batch, event: Event, instance: str) -> Handled:
+def _another_instance(state: Batch, event: Event, instance: str) -> PassReason:
     """Another the-loop posts with our account: a start is held back for a while."""
     item = state.claim_item(event)
     state.put_item(replace(item, other_instance=instance, other_instance_at_ms=event.place.at_ms))
-    return Handled(status=Status.IGNORED, reason=PassReason.SELF_AUTHORED)
+    return PassReason.SELF_AUTHORED

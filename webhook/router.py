@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from cachetools import LRUCache
 
@@ -78,8 +79,18 @@ class Passed:
 class Router:
     """Lets through what authorised people write, and the facts that need nobody's right."""
 
-    def __init__(self, deduper: Deduper, authorities: Authorities, repositories: frozenset[str]) -> None:
-        """`repositories` are the names (owner/repo, lower case) that we watch; empty: whatever is signed."""
+    def __init__(
+        self,
+        deduper: Deduper,
+        authorities: Authorities,
+        repositories: frozenset[str],
+        own_accounts: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """`repositories` are the names (owner/repo, lower case) that we watch; empty: whatever is signed.
+
+        `own_accounts`: host → the id of the account that we post as; what it writes may be a receipt of ours.
+        """
+        self._own_accounts = own_accounts
         self._deduper = deduper
         self._authorities = authorities
         self._repositories = repositories
@@ -88,9 +99,14 @@ class Router:
         """Let an event through, or say why not. Strangers' texts end here: they can make nothing grow."""
         if self._repositories and event.label.repository.lower() not in self._repositories:
             return Passed(PassReason.NOT_FOR_US)
-        if event.fact not in (Fact.CLOSURE, Fact.SNAPSHOT) and not self._authorities.may(event.actor):
+        needs_right = event.fact not in (Fact.CLOSURE, Fact.SNAPSHOT)
+        if needs_right and not self._is_ours(event) and not self._authorities.may(event.actor):
             return Passed(PassReason.UNAUTHORIZED_ACTOR)
         return Routed(event, event.key is not None and event.key in self._deduper)
+
+    def _is_ours(self, event: Event) -> bool:
+        own_id = self._own_accounts.get(event.thread.host)
+        return own_id is not None and isinstance(event.actor, Account) and event.actor.id == own_id
 
 
 def first_pin(event: Event, authorities: Authorities) -> Account | None:

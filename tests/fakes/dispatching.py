@@ -87,7 +87,7 @@ class Dispatching:
         self.deduper = Deduper()
         self.dispatcher = Dispatcher(
             self.committer,
-            Router(self.deduper, authorities, repositories),
+            Router(self.deduper, authorities, repositories, own_accounts or {}),
             self.deduper,
             self.policy,
             Recorder(self.sealer, map(str, itertools.count(1)).__next__),
