@@ -19,11 +19,9 @@ UNAVAILABLE = 2
 
 
 class Stopped(click.ClickException):
-    """The command ends here; the text says why and what to do."""
+    """The command ends here for bad input, or for want of something; the text says why and what to do."""
 
-    def __init__(self, text: str, code: int = UNAVAILABLE) -> None:
-        super().__init__(text)
-        self.exit_code = code
+    exit_code = UNAVAILABLE
 
     def show(self, file: Any = None) -> None:  # noqa: ANN401 as click declares it
         """The sentence alone, on standard error."""
@@ -48,6 +46,12 @@ def settings_of(config: Path | None) -> Settings:
         return load(config)
     except SettingsRefused as refused:
         raise Stopped(str(refused)) from refused
+
+
+class NotFound(Stopped):
+    """What was named is not there, or what was asked for failed."""
+
+    exit_code = NOT_FOUND
 
 
 @contextmanager
