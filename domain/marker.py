@@ -53,5 +53,7 @@ def read_marker(body: str) -> Marker | None:
 
 
 def without_markers(text: str) -> str:
-    """A text with everything that looks like a marker taken out, so that an agent cannot forge one."""
-    return _LINE.sub("", text)
+    """A text with everything that looks like a marker taken out, also what only comes to light by it."""
+    while (cleaned := _LINE.sub("", text)) != text:
+        text = cleaned
+    return text

@@ -24,6 +24,9 @@ BATCH_MAX = 256
 QUEUE_MAX = 4_096
 """How many jobs may wait in front of the committer."""
 
+DISK_FAULTS = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CorruptError, apsw.ReadOnlyError, apsw.CantOpenError)
+"""What no job is to blame for: the whole batch fails, and nothing of it is recorded."""
+
 log = logging.getLogger(__name__)
 
 
@@ -214,8 +217,15 @@ class Committer(Generic[S, A]):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-        if self._plan is not None and planned:
+        self._tell_plan(planned)
+
+    def _tell_plan(self, planned: list[A]) -> None:
+        if self._plan is None or not planned:
+            return
+        try:
             self._plan.committed(planned)
+        except Exception:  # it is on disk: what goes wrong in telling must not keep those who wait from their answer
+            log.exception("a batch was written, and telling of it failed")
 
     def _run_intakes(self, intakes: list[_Intake[S, A]]) -> list[A]:
         """Plan all of them as one pass; where that fails, one by one, so that one bad submission fails alone."""
@@ -224,7 +234,7 @@ class Committer(Generic[S, A]):
         try:
             with self._connection:
                 answers = list(self._plan(self._connection, [job.submission for job in intakes]))
-        except apsw.Error:
+        except DISK_FAULTS:
             raise
         except (
             Exception
@@ -242,7 +252,7 @@ class Committer(Generic[S, A]):
         try:
             with self._connection:
                 job.ticket.answer = job.work(self._connection)
-        except (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CorruptError, apsw.ReadOnlyError):
+        except DISK_FAULTS:
             raise
         except Exception as error:  # belongs to the job's owner, who waits for it
             job.ticket.error = error

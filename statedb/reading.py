@@ -63,11 +63,11 @@ class Seen:
 def see(connection: apsw.Connection, events: Sequence[Event], keys: Iterable[EventKey]) -> Seen:
     """All that deciding these events may look at."""
     seen = Seen()
-    seen.fates = fates_of(connection, keys)
     for thread, item in _items_of_threads(connection, {event.thread for event in events}):
         seen.threads[thread] = item.item_id
         seen.items[item.item_id] = item
     seen.texts = _texts(connection, {(e.thread.host, e.fact.value, e.object_id) for e in events})
+    seen.fates = fates_of(connection, {*keys, *(text.event_key for text in seen.texts.values())})
     _see_waiting(connection, seen)
     _see_items(connection, seen, list(seen.items))
     seen.next_item_id = next(connection.execute("SELECT coalesce(max(item_id), 0) + 1 FROM items"))[0]

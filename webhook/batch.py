@@ -26,6 +26,8 @@ class Batch:
     now_ms: int
     rows: Rows = field(default_factory=Rows)
     log: list[LogEvent] = field(default_factory=list)
+    marks: list[tuple[EventKey, str | None]] = field(default_factory=list)
+    """What the Deduper is to learn: key and outcome, None for a released mark."""
 
     def item_of(self, event: Event) -> ItemRow | None:
         """The item that the event's thread belongs to, if we know it."""
@@ -59,6 +61,8 @@ class Batch:
         known = [other for other in self.seen.fates.get(row.event_key, []) if other.item_id != row.item_id]
         self.seen.fates[row.event_key] = [*known, row]
         self.rows.fates.append(row)
+        released = row.fate is Fate.UNHANDLED and not row.gave_up
+        self.marks.append((row.event_key, None if released else row.outcome or ""))
         waits = row.fate is Fate.INFLIGHT and row.step in (Step.QUEUED, Step.BEHIND, Step.NEED)
         (self.seen.waiting.add if waits else self.seen.waiting.discard)(row.event_key)
         if row.step is Step.NEED:

@@ -196,17 +196,20 @@ class Dispatcher:
             return self._note(state, event)
         if event.fact is Fact.CLOSURE and state.item_of(event) is None:
             return self._passed(event, delivery, PassReason.NO_WORK_ITEM)
+        keyed = event.key is not None
         key = event.key or EventKey(f"{event.thread.host}/unkeyed/{delivery.delivery_id}")
+        event = replace(event, key=key)
         known = state.seen.fates.get(key, [])
         if known and not _may_be_claimed(known):
             return self._duplicate(state, key, delivery, known)
         state.accept(event, key)
         self._pin(state, event)
         item = state.claim_item(event)
-        row = self._carry(state, event, key, item, state.view(event, item))
+        view = state.view(event, item)
+        row = self._carry(state, event, key, item, _unread(view) if known else view)
         state.rows.deliveries.append(_arrival(delivery, key, state.now_ms, row.fate))
         state.log.insert(0, _accepted(event, key, delivery))
-        return self._handled(state, Status.ACCEPTED, row, keyed=event.key is not None)
+        return self._handled(state, Status.ACCEPTED, row, keyed=keyed)
 
     def _carry(
         self, state: Batch, event: Event, key: EventKey, item: ItemRow, view: View, attempts: int = 0
@@ -336,7 +339,7 @@ class Dispatcher:
     def _handled(self, state: Batch, status: Status, row: FateRow, keyed: bool = True) -> Handled:
         """The answer for one event, taking the lines it logged."""
         log, state.log = tuple(state.log), []
-        mark = None if row.fate is Fate.UNHANDLED else row.outcome.value if row.outcome else ""
+        marks, state.marks = tuple(state.marks), []
         return Handled(
             status=status,
             event_key=row.event_key,
@@ -344,7 +347,7 @@ class Dispatcher:
             outcome=row.outcome or "",
             reason=row.reason or "",
             item_id=row.item_id,
-            marks=((row.event_key, mark),) if keyed else (),
+            marks=marks if keyed else tuple(mark for mark in marks if mark[0] != row.event_key),
             log=log,
             says=bool(state.rows.replies),
         )
@@ -418,9 +421,15 @@ def _as_known(state: Batch, event: Event) -> Event:
     if text is None:
         created = _creation_key(event)
         return replace(event, change=Change.CREATED, key=created, edited_unseen=True)
-    if text.body_sha256 == event.body_sha256:
-        return replace(event, key=text.event_key)
-    return event
+    if text.body_sha256 != event.body_sha256:
+        return event
+    is_creation = text.event_key == _creation_key(event)
+    return replace(event, key=text.event_key, change=Change.CREATED if is_creation else Change.EDITED)
+
+
+def _unread(view: View) -> View:
+    """The view for an event that claims its own released row: what we read of its text then is no newer version."""
+    return view if view.text is None or view.text.is_deleted else replace(view, text=None)
 
 
 def _may_be_claimed(rows: Sequence[FateRow]) -> bool:

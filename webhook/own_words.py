@@ -36,5 +36,6 @@ def own_words(state: Batch, event: Event, own_id: int | None, sealer: Sealer) ->
 def _another_instance(state: Batch, event: Event, instance: str) -> PassReason:
     """Another the-loop posts with our account: a start is held back for a while."""
     item = state.claim_item(event)
-    state.put_item(replace(item, other_instance=instance, other_instance_at_ms=event.place.at_ms))
+    if event.place.at_ms >= (item.other_instance_at_ms or 0):
+        state.put_item(replace(item, other_instance=instance, other_instance_at_ms=event.place.at_ms))
     return PassReason.SELF_AUTHORED
