@@ -14,10 +14,13 @@ from eventlog.events.webhook import WebhookRejected
 from webhook.refusals import Fault
 
 
-def server_config(app: FastAPI, emit: Callable[[LogEvent], None], *, shutdown_s: float = 10.0) -> uvicorn.Config:
+def server_config(
+    app: FastAPI, emit: Callable[[LogEvent], None], *, keep_alive_s: int = 30, shutdown_s: int = 10
+) -> uvicorn.Config:
     """What a `uvicorn.Server` is made of; it is given the bound sockets to serve by whoever runs it.
 
-    `shutdown_s` is how long requests under way may take once the server is told to end.
+    `keep_alive_s` is how long a connection may stand idle, `shutdown_s` how long requests under way may take once the
+    server is told to end.
     """
     return uvicorn.Config(
         app,
@@ -29,7 +32,8 @@ def server_config(app: FastAPI, emit: Callable[[LogEvent], None], *, shutdown_s:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=int(shutdown_s),
+        timeout_keep_alive=keep_alive_s,
+        timeout_graceful_shutdown=shutdown_s,
     )
 
 
