@@ -154,7 +154,7 @@ def repository(host: str = "github.com") -> dict[str, object]:
 def comment_payload(
     body: str | None = "hello", comment_id: int | None = None, user: object = ADA, host: str = "github.com"
 ) -> dict[str, Any]:
-    """What `issue_comment` says when somebody comments on issue 15; ids differ unless given."""
+    """What `issue_comment` says when somebody comments on an issue; ids differ unless given."""
     number = comment_id or 1_000_000 + next(_numbers)
     return {
         "action": "created",
