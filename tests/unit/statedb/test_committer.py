@@ -338,6 +338,43 @@ def test_a_job_that_finds_the_disk_full_fails_everybody_of_its_batch(tmp_path: P
     assert names_on_disk(tmp_path) == []
 
 
+class Observed(Committer[str, str]):
+    """A committer that lets a test wait until a job stands in the queue."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.queued = threading.Semaphore(0)
+
+    def _put(self, job: Any) -> None:
+        super()._put(job)
+        self.queued.release()
+
+
+def test_jobs_of_a_batch_in_which_the_disk_ran_full_are_not_written_by_themselves(tmp_path: Path) -> None:
+    """A full disk undoes the whole transaction; what comes behind in the batch must not be written without one."""
+    committer, faults = Observed(SmallDisk(tmp_path / "state.db", lambda: 1)), dict[str, type[BaseException]]()
+
+    def ask(name: str) -> None:
+        try:
+            committer.write(lambda connection: write_name(connection, name))
+        except Exception as fault:
+            faults[name] = type(fault)
+
+    threads = [threading.Thread(target=ask, args=(name,)) for name in ("a", "big", "b")]
+    for thread in threads:
+        thread.start()
+        assert committer.queued.acquire(timeout=LIMIT_S)
+    with running(committer):
+        for thread in threads:
+            thread.join(LIMIT_S)
+    assert (faults, names_on_disk(tmp_path)) == (dict.fromkeys(("a", "big", "b"), StoreUnavailable), [])
+
+
+def write_name(connection: Connection, name: str) -> None:
+    connection.execute("INSERT INTO facts_of_ours VALUES (?, '')", (name,))
+    fill(connection, name)
+
+
 def test_where_another_process_holds_the_store_everybody_is_told(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("statedb.database.BUSY_MS", 20)
     committer, wakings = committer_on(tmp_path, Names()), Wakings()
