@@ -149,7 +149,7 @@ def may_leave(connection: apsw.Connection, claim: Claim, now_ms: int) -> bool:
 def conclude(
     connection: apsw.Connection, claim: Claim, following: Following, *, now_ms: int, server_time_ms: int | None = None
 ) -> Noted:
-    """Write what follows from a try or a question, and let go of the part. Safe to repeat: the second is stale or echoed."""
+    """Write what follows from a try or a question, and let go of the part. Safe to repeat while nobody else has taken it."""
     columns = _columns(claim, following, now_ms) | {
         "owner_id": None,
         "lease_until": None,

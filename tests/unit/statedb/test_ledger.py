@@ -161,7 +161,7 @@ def test_who_lost_a_part_writes_nothing_any_more(store: Store, write: Callable[[
     assert store.rows("SELECT * FROM reply_parts") == before
 
 
-def test_a_conclusion_is_written_once(store: Store) -> None:
+def test_a_conclusion_may_be_written_again_while_nobody_else_has_the_part(store: Store) -> None:
     store.comment(THREAD)
     part = claimed(store)
     waits = Wait(at_ms=START_MS + 9, reason="connect", spends=False)
