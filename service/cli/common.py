@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from service.explain import Sources
     from service.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -36,6 +37,11 @@ def config_option(command: Command) -> Command:
         type=click.Path(dir_okay=False, path_type=Path),
         help="The settings file; else $THE_LOOP_CONFIG, else ./the-loop.toml.",
     )(command)
+
+
+def json_option(command: Command) -> Command:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
 
 
 def settings_of(config: Path | None) -> Settings:
@@ -65,3 +71,28 @@ def faults_in_a_sentence() -> Iterator[None]:
         yield
     except (SettingsRefused, StateInUse, StateRefused, StoreError) as fault:
         raise Stopped(str(fault)) from fault
+
+
+@contextmanager
+def sources_of(settings: Settings) -> Iterator[Sources]:
+    """The store, read-only, the event log, and who may: as the settings name them. For one use."""
+    from domain.policy import Authorities
+    from eventlog.reader import LogReader
+    from service.clock import SystemClock
+    from service.explain import Sources
+    from service.state_folder import StateFolder
+    from statedb import facts
+    from statedb.database import Database
+
+    state = StateFolder(settings.state)
+    if not state.database.exists():
+        raise NotFound(f"nothing was ever stored in {state.path}: start the service first (`the-loop serve`)")
+    with faults_in_a_sentence():
+        connection = Database(state.database, SystemClock().wall_ms).reader()
+        logins = frozenset(login.lower() for login in settings.routing.authorized_users)
+        pinned = facts.pins(connection, settings.github.host)
+        yield Sources(
+            connection=connection,
+            log=LogReader(state.event_log),
+            authorities=Authorities(logins=logins, pinned=pinned),
+        )

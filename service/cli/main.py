@@ -10,6 +10,7 @@ import click
 
 COMMANDS = {
     "serve": "Run the service in the foreground.",
+    "explain": "Say what became of a comment, an event, a delivery or a work item, and why.",
     "demo": "Show the main job on a stand-in GitHub, with nothing to set up.",
 }
 """Every command and its line of help; its code is the file of that name in this folder."""
