@@ -150,7 +150,7 @@ def decide(event: Event, view: View, policy: Policy) -> Decision:
         return _close(event, view.item, policy)
     if event.change is Change.DELETED:
         return Withdraw()
-    if event.before_watch:
+    if event.before_watch and view.text is None:
         return Settle(Outcome.BASELINED)
     if view.text is not None and view.text.is_deleted:
         return Settle(Outcome.WITHDRAWN)
@@ -282,7 +282,7 @@ def _command(event: Event, command: Command, item: ItemView, policy: Policy) -> 
     if command.verb is Verb.RESUME and newest and item.phase not in (Phase.PAUSED, Phase.FAILED):
         return Reject(RejectReason.NOTHING_TO_RESUME, Verb.RESUME, stands=True)
     effect = effect_of(moved, item.folded, after, newest)
-    if item.phase is Phase.FAILED and command.verb in (Verb.START, Verb.RESUME):
+    if item.failed and command.verb in (Verb.START, Verb.RESUME):
         effect = Effect.REARMED
     return Apply(command=command, effect=effect, folded=after, newest=newest)
 

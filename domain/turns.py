@@ -282,7 +282,7 @@ def _end(work: Work, now_ms: int) -> Act:
         if turn.cancelling_at_ms is not None:
             overdue_at = turn.cancelling_at_ms + CANCEL_MS
             return EndSession() if overdue_at <= now_ms else Rest(overdue_at)
-        return Rest() if work.ended_by is Fact.CLOSURE else CancelTurn(turn.turn_id)
+        return _await_receipt(turn, now_ms) if work.ended_by is Fact.CLOSURE else CancelTurn(turn.turn_id)
     if work.session is not None:
         return EndSession()
     if work.removes:
@@ -326,14 +326,21 @@ def _go_on(work: Work, turn: OpenTurn, now_ms: int) -> Act:
         return Rest(turn.not_before_ms)
     if not work.is_reachable:
         return _again(turn)
+    if turn.state is TurnState.INTERRUPTED and turn.interruptions >= INTERRUPTIONS_MAX:
+        return FailInterrupted(turn.turn_id)
     if turn.state is TurnState.INTERRUPTED and turn.must_repeat:
         return Repeat(turn.turn_id)
     if turn.state in (TurnState.FROZEN, TurnState.INTERRUPTED):
         return Hand(turn.turn_id)
-    if turn.state is TurnState.HANDED and turn.handed_at_ms is not None:
-        overdue_at = turn.handed_at_ms + RECEIPT_MS
-        return Overdue(turn.turn_id) if overdue_at <= now_ms else Rest(overdue_at)
-    return Rest()
+    return _await_receipt(turn, now_ms)
+
+
+def _await_receipt(turn: OpenTurn, now_ms: int) -> Act:
+    """A turn that a host has runs on; one without a sign for too long has failed."""
+    if turn.state is not TurnState.HANDED or turn.handed_at_ms is None:
+        return Rest()
+    overdue_at = turn.handed_at_ms + RECEIPT_MS
+    return Overdue(turn.turn_id) if overdue_at <= now_ms else Rest(overdue_at)
 
 
 def _again(turn: OpenTurn) -> Act:

@@ -133,9 +133,10 @@ class Committer(Generic[S, A]):
 
     def before_run(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a transaction of its own, on the caller's thread; only before `run`."""
+        done: list[T] = []
         with self._connection:
-            done = work(self._connection)
-        return done
+            done.append(work(self._connection))
+        return done[0]
 
     @property
     def is_writable(self) -> bool:
@@ -234,8 +235,6 @@ class Committer(Generic[S, A]):
         try:
             with self._connection:
                 answers = list(self._plan(self._connection, [job.submission for job in intakes]))
-        except DISK_FAULTS:
-            raise
         except (
             Exception
         ) as error:  # the plan is pure: what it raises is a fault of ours and must not stop the committer
@@ -252,10 +251,17 @@ class Committer(Generic[S, A]):
         try:
             with self._connection:
                 job.ticket.answer = job.work(self._connection)
-        except DISK_FAULTS:
-            raise
         except Exception as error:  # belongs to the job's owner, who waits for it
+            if self._is_the_batchs(error):
+                raise
             job.ticket.error = error
+
+    def _is_the_batchs(self, error: BaseException) -> bool:
+        """Whether a fault takes the whole batch with it: the disk's, also where undoing failed because of it."""
+        causes: list[BaseException] = [error]
+        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+            causes.append(cause)
+        return not self._connection.in_transaction or any(isinstance(cause, DISK_FAULTS) for cause in causes)
 
     @staticmethod
     def _wake(jobs: list[_Intake[S, A] | _Write]) -> None:

@@ -210,7 +210,7 @@ def _see_waiting(connection: apsw.Connection, seen: Seen) -> None:
     rows = connection.execute(
         "SELECT f.event_key, f.turn_id FROM json_each(?) w JOIN fates f ON f.event_key = w.value"
         " LEFT JOIN turns t ON t.turn_id = f.turn_id"
-        " WHERE f.fate = 'inflight' AND (f.step IN ('queued', 'behind', 'need') OR (f.step = 'frozen' AND t.state = 'frozen'))",
+        " WHERE f.fate = 'inflight' AND (f.step IN ('queued', 'behind') OR (f.step = 'frozen' AND t.state = 'frozen'))",
         (json.dumps([text.event_key for text in seen.texts.values()]),),
     )
     for key, turn_id in rows:

@@ -63,7 +63,7 @@ class Batch:
         self.rows.fates.append(row)
         released = row.fate is Fate.UNHANDLED and not row.gave_up
         self.marks.append((row.event_key, None if released else row.outcome or ""))
-        waits = row.fate is Fate.INFLIGHT and row.step in (Step.QUEUED, Step.BEHIND, Step.NEED)
+        waits = row.fate is Fate.INFLIGHT and row.step in (Step.QUEUED, Step.BEHIND)
         (self.seen.waiting.add if waits else self.seen.waiting.discard)(row.event_key)
         if row.step is Step.NEED:
             self.seen.undecided.setdefault(row.item_id, []).append(row.place)

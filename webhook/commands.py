@@ -28,7 +28,7 @@ def apply(state: Batch, event: Event, item: ItemRow, decision: Apply, row: FateR
     if effect is Effect.REARMED:
         item = rearm(state, item)
     row = replace(row, verb=verb, effect=effect)
-    if effect in (Effect.STOPPED, Effect.CLEANED):
+    if effect in (Effect.STOPPED, Effect.CLEANED) and after.phase is Phase.STOPPED:
         return _ending(state, item, row)
     if _owes_a_prompt(event, item, verb, effect):
         return replace(row, step=Step.QUEUED)
@@ -43,7 +43,16 @@ def close(state: Batch, event: Event, item: ItemRow, decision: Close, row: FateR
     moved = not before.says_the_same_as(after) or decision.newest
     removal = Removal.ASKED if decision.removes and after.phase is Phase.STOPPED else item.removal
     item = state.put_item(replace(item, folded=after, removal=removal))
-    return _ending(state, item, replace(row, effect=Effect.CLOSED if moved else Effect.SUPERSEDED))
+    row = replace(row, effect=Effect.CLOSED if moved else Effect.SUPERSEDED)
+    if after.phase is Phase.STOPPED:
+        return _ending(state, item, row)
+    return replace(row, fate=Fate.SETTLED, outcome=Outcome.CONTROL_EXECUTED)
+
+
+def ask_removal(state: Batch, item: ItemRow) -> None:
+    """A closing that is known arrives once more and names somebody authorised: the clone may go now."""
+    if item.folded.phase is Phase.STOPPED and item.folded.ended_by is Fact.CLOSURE and item.removal is Removal.KEEP:
+        state.put_item(replace(item, removal=Removal.ASKED))
 
 
 def fold_in(state: Batch, event: Event, item: ItemRow, verb: Verb) -> None:
@@ -88,9 +97,11 @@ def replace_text(state: Batch, event: Event) -> None:
 def withdraw(state: Batch, event: Event) -> None:
     """What waits of a deleted text is taken back. A command that was decided stands; only its words are gone."""
     text = state.text_of(event)
-    if text is None or text.event_key not in state.seen.waiting:
+    if text is None:
         return
-    for row in list(state.seen.fates.get(text.event_key) or _fates(state, text.event_key)):
+    for row in list(state.seen.fates.get(text.event_key, ())):
+        if row.step is not Step.NEED and row.event_key not in state.seen.waiting:
+            continue
         state.take_back(row.event_key)
         if row.verb is not None and row.step is not Step.NEED:
             state.rows.new_bodies.append((row.event_key, ""))
@@ -184,11 +195,6 @@ def _owes_a_prompt(event: Event, item: ItemRow, verb: Verb, effect: Effect) -> b
         return False
     has_words = bool(event.reading and event.reading.remainder.strip())
     return has_words or effect in (Effect.STARTED, Effect.REARMED) or (effect is Effect.RESUMED and item.refused > 0)
-
-
-def _fates(state: Batch, key: EventKey) -> list[FateRow]:
-    rows = state.connection.execute(f"SELECT {FATE_COLUMNS} FROM fates WHERE event_key = ?", (key,))  # noqa: S608 constant
-    return [read_fate(row) for row in rows]
 
 
 def operator_place(item: ItemRow | None, now_ms: int, number: int) -> Place:

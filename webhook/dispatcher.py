@@ -174,9 +174,22 @@ class Dispatcher:
         item = state.claim_item(event)
         view = state.view(event, item)
         view = replace(view, item=replace(view.item, snapshot=facts.snapshot, is_gone=facts.is_gone))
+        event, view = self._as_first_read(event, view, row)
         decided = self._carry(state, event, row.event_key, item, view, attempts=row.attempts)
         write_rows(connection, state.rows, state.now_ms)
         return self._handled(state, Status.ACCEPTED, decided)
+
+    def _as_first_read(self, event: Event, view: View, row: FateRow) -> tuple[Event, View]:
+        """The event and its text as they stood at the first decision: a comment that waited meanwhile may have been
+        edited by anybody, and no command gets in that way."""
+        if row.verb is None and not event.edited_unseen and event.change is Change.CREATED:
+            event = replace(event, reading=None)
+        if view.text is None:
+            return event, view
+        is_trusted = self.policy.authorities.may(event.editor)
+        verbs = tuple(verb for verb in verbs_of(event) if is_trusted and verb is not row.verb)
+        text = replace(view.text, updated_at_ms=0, body_sha256="", verbs=verbs, is_waiting=False)
+        return event, replace(view, text=text)
 
     def _dispatch_one(self, event: Event, item: ItemView) -> Outcome | None:
         """Judge once more what is about to be handed over: why it may not be, or None. The item's lease is held."""
@@ -201,7 +214,7 @@ class Dispatcher:
         event = replace(event, key=key)
         known = state.seen.fates.get(key, [])
         if known and not _may_be_claimed(known):
-            return self._duplicate(state, key, delivery, known)
+            return self._duplicate(state, event, key, delivery, known)
         state.accept(event, key)
         self._pin(state, event)
         item = state.claim_item(event)
@@ -326,14 +339,26 @@ class Dispatcher:
         state.claim_item(event)
         return Handled(status=Status.IGNORED, reason=PassReason.NOT_FOR_US)
 
-    def _duplicate(self, state: Batch, key: EventKey, delivery: Delivery, known: list[FateRow]) -> Handled:
+    def _duplicate(
+        self, state: Batch, event: Event, key: EventKey, delivery: Delivery, known: list[FateRow]
+    ) -> Handled:
+        item = state.item_of(event)
+        names_somebody = event.fact is Fact.CLOSURE and self.policy.authorities.may(event.actor)
+        if item is not None and names_somebody:
+            commands.ask_removal(state, item)
         fate, outcome = derived_fate(known), derived_outcome(known)
         state.rows.deliveries.append(_arrival(delivery, key, state.now_ms, fate))
         line = DispatchDuplicate(
             delivery_id=delivery.delivery_id, event_key=key, road=delivery.road, fate=fate, outcome=outcome or None
         )
         return Handled(
-            status=Status.DUPLICATE, event_key=key, fate=fate, outcome=outcome, marks=((key, outcome),), log=(line,)
+            status=Status.DUPLICATE,
+            event_key=key,
+            fate=fate,
+            outcome=outcome,
+            item_id=item.item_id if item is not None and names_somebody else None,
+            marks=((key, outcome),),
+            log=(line,),
         )
 
     def _handled(self, state: Batch, status: Status, row: FateRow, keyed: bool = True) -> Handled:
@@ -391,6 +416,8 @@ class Dispatcher:
         if event.fact not in (Fact.COMMENT, Fact.REVIEW, Fact.INLINE) or isinstance(decision, (Settle, Replace)):
             return
         known = state.text_of(event)
+        if event.change is not Change.DELETED and known is not None and known.updated_at_ms >= event.updated_at_ms:
+            return
         if event.change is Change.DELETED:
             known = known or TextRow(
                 host=event.thread.host, fact=event.fact, object_id=event.object_id, item_id=item.item_id, event_key=key,

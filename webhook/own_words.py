@@ -12,11 +12,14 @@ from webhook.batch import Batch
 
 
 def own_words(state: Batch, event: Event, own_id: int | None, sealer: Sealer) -> PassReason | None:
-    """Our own comment coming back: the receipt of its part. Without a marker, or copied, it is a person's."""
-    if not isinstance(event.actor, Account) or own_id is None or event.actor.id != own_id:
+    """Our own comment coming back: the receipt of its part. Without a marker, or copied, it is a person's.
+
+    `own_id` is None as long as GitHub has not said which account is ours: then a sealed marker alone is the proof.
+    """
+    if not isinstance(event.actor, Account) or (own_id is not None and event.actor.id != own_id):
         return None
     marker = read_marker(event.body)
-    if marker is not None and marker.instance != sealer.instance:
+    if marker is not None and own_id is not None and marker.instance != sealer.instance:
         return _another_instance(state, event, marker.instance)
     sealed = marker is not None and sealer.is_ours(marker, event.thread)
     part = reading.part_of_ours(
