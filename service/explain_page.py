@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from domain.model import Account, Actor, Change, Event, Fact, Fate, Label, Operator, PassReason
+from domain.model import Account, Actor, Change, Event, Fact, Fate, Label, Operator
 from eventlog.output import as_rows
 from service import meanings
 from service.explain import Decided, Explanation, Story
@@ -15,8 +15,9 @@ from statedb.inquiries import Arrivals, ItemStanding, PartFound, TurnFound
 from statedb.rows import FateRow
 
 MARGIN = 11
-WHOLE_LINES_MAX = 12
-"""So many lines of a reply are shown unless all of it is asked for."""
+LINES_MAX = 12
+LINE_CHARACTERS_MAX = 200
+"""So much of a reply is shown unless all of it is asked for."""
 
 Line = tuple[str, str]
 """What a line is about (empty: what the line before is about) and what it says."""
@@ -204,10 +205,10 @@ def _part(part: PartFound, whole: bool) -> Iterator[str]:
     if part.part:
         return
     lines = harmless_lines(part.whole)
-    shown = lines if whole else lines[:WHOLE_LINES_MAX]
-    yield from (f"| {line if whole else cut(line, 200)}" for line in shown)
-    if len(shown) < len(lines):
-        yield f"| … {len(lines) - len(shown)} more lines: `--whole` shows them"
+    shown = lines if whole else [cut(line, LINE_CHARACTERS_MAX) for line in lines[:LINES_MAX]]
+    yield from (f"| {line}" for line in shown)
+    if shown != lines:
+        yield "| (cut here: `--whole` shows all of it)"
 
 
 def _sending(part: PartFound) -> str:
@@ -233,7 +234,7 @@ def _short_list(explanation: Explanation) -> Iterator[str]:
 
 def _passed_words(explanation: Explanation) -> Iterator[str]:
     for reason in dict.fromkeys(entry.named("reason") for entry in explanation.log if entry.event == "routing.dropped"):
-        words = next((words for known, words in meanings.PASSED.items() if known == PassReason(reason)), "")
+        words = next((words for known, words in meanings.PASSED.items() if known == reason), "")
         yield f"{reason}: {words}"
 
 

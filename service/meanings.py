@@ -15,7 +15,7 @@ FATES: Final[Mapping[Fate, str]] = MappingProxyType(
         Fate.UNHANDLED: "nothing holds it",
         Fate.INFLIGHT: "it is on its way",
         Fate.DONE: "a session has it, proven by a receipt",
-        Fate.SETTLED: "we are finished with it, and no session got it as a prompt of its own",
+        Fate.SETTLED: "we are finished with it, the outcome says why",
     }
 )
 

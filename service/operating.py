@@ -10,15 +10,14 @@ from collections.abc import Callable
 
 from domain import control, keys
 from domain.control import Verb
-from domain.model import Change, Delivery, Event, Fact, Fate, Label, Operator, PassReason, Road, Thread
+from domain.model import Change, Delivery, Event, EventKey, Fact, Label, Operator, PassReason, Road, Thread
 from domain.ports import ItemFacts, ItemPort, Missing, NoAnswer, Repository
 from service.orders import NotDone, Order, Result
 from statedb import inquiries
-from statedb.database import Database, StoreUnavailable
-from statedb.rows import ItemRow
+from statedb.database import Connection, Database, StoreUnavailable
+from statedb.rows import ItemRow, derived_fate, derived_outcome
 from webhook.commands import operator_place
 from webhook.dispatcher import Dispatcher
-from webhook.handled import Handled, Status
 
 SAID_KINDS = ("refusal", "answer-of-ours")
 
@@ -55,53 +54,38 @@ class Operating:
         handled = self._dispatcher.handle(event, delivery)
         if handled.reason == PassReason.NOT_FOR_US:
             return NotDone(f"{order.item.repository} is not watched: add it to [[repositories]]", is_missing=True)
-        return self._result(event, handled)
-
-    def _result(self, event: Event, handled: Handled) -> Result:
-        assert event.key is not None  # noqa: S101 an order's event always has its key
-        reader = self._database.reader()
-        rows = inquiries.fates(reader, event.key)
-        said = [part.whole for part in inquiries.parts_of(reader, [event.key]) if part.kind in SAID_KINDS]
-        return Result(
-            item=str(event.label),
-            event_key=event.key,
-            status=Status(handled.status),
-            fate=handled.fate or Fate.UNHANDLED,
-            outcome=handled.outcome,
-            effect=rows[0].effect if rows else "",
-            reason=handled.reason,
-            said="\n".join(said),
-        )
+        result = result_of(self._database.reader(), event_key(event))
+        return result or NotDone(f"the order was passed over ({handled.reason or handled.status})")
 
     def _event(self, order: Order) -> Event | NotDone:
-        if order.item.host != self._host:
-            return NotDone(f"this service works on {self._host}, not on {order.item.host}", is_missing=True)
-        known = next(iter(inquiries.items_by_label(self._database.reader(), order.item)), None)
-        facts: ItemFacts | None = None
-        if known is not None and order.verb is not Verb.START:
-            thread = known.home
-        else:
-            found = self._look_up(order.item, known)
-            if isinstance(found, NotDone):
-                return found
-            thread, facts = found
-        return self._made(order, known, thread, facts)
-
-    def _look_up(self, item: Label, known: ItemRow | None) -> tuple[Thread, ItemFacts | None] | NotDone:
-        """The item's thread and how it stands now; where GitHub does not answer, a known one is asked about later."""
-        thread = known.home if known is not None else self._thread(item)
+        item = order.item
+        if item.host != self._host:
+            return NotDone(f"this service works on {self._host}, not on {item.host}", is_missing=True)
+        known = next(iter(inquiries.items_by_label(self._database.reader(), item)), None)
+        thread = known.home if known else self._thread(item)
         if isinstance(thread, NotDone):
             return thread
-        facts = self._items.item(thread, item.repository)
+        known = known or inquiries.item_by_thread(self._database.reader(), thread)
+        if order.verb is not Verb.START:
+            unknown = NotDone(
+                f"nobody ever asked anything of {item}: there is nothing to {order.verb}", is_missing=True
+            )
+            return self._made(order, known, thread, None) if known else unknown
+        facts = self._facts(item, thread, known)
+        return facts if isinstance(facts, NotDone) else self._made(order, known, thread, facts)
+
+    def _facts(self, item: Label, thread: Thread, known: ItemRow | None) -> ItemFacts | NotDone | None:
+        """How the item stands now; where GitHub does not answer, a known one is asked about later, by the workers."""
+        facts = self._items.item(thread, known.repository if known else item.repository)
         match facts:
             case Missing():
                 return NotDone(f"GitHub says that {item} does not exist, or our token may not see it", is_missing=True)
             case NoAnswer(reason=reason) if known is None:
                 return NotDone(f"GitHub gave no answer about {item} ({reason}): try again in a minute")
             case NoAnswer():
-                return thread, None
+                return None
             case ItemFacts():
-                return thread, facts
+                return facts
 
     def _thread(self, item: Label) -> Thread | NotDone:
         found = self._items.repository(item.repository)
@@ -135,6 +119,28 @@ class Operating:
             snapshot=facts.snapshot if facts else None,
             reading=control.read(order.body),
         )  # fmt: skip
+
+
+def event_key(event: Event) -> EventKey:
+    """The key that an order's event always has."""
+    return event.key or EventKey("")
+
+
+def result_of(connection: Connection, key: EventKey) -> Result | None:
+    """How an order stands in the store; None where it is not there."""
+    kept, rows = inquiries.kept(connection, key), inquiries.fates(connection, key)
+    if kept is None or not rows:
+        return None
+    said = [part.whole for part in inquiries.parts_of(connection, [key]) if part.kind in SAID_KINDS]
+    return Result(
+        item=str(kept.event.label),
+        event_key=key,
+        fate=derived_fate(rows),
+        outcome=derived_outcome(rows),
+        effect=rows[0].effect,
+        reason=rows[0].reason or "",
+        said="\n".join(said),
+    )
 
 
 def operator_name() -> str:

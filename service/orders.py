@@ -43,7 +43,6 @@ class Result:
 
     item: str
     event_key: str
-    status: str
     fate: str
     outcome: str = ""
     effect: str = ""

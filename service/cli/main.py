@@ -10,7 +10,9 @@ import click
 
 COMMANDS = {
     "serve": "Run the service in the foreground.",
+    "status": "Say how the service and its work items stand.",
     "explain": "Say what became of a comment, an event, a delivery or a work item, and why.",
+    "sessions": "See the work items, and start, stop, pause, resume or clean up one.",
     "demo": "Show the main job on a stand-in GitHub, with nothing to set up.",
 }
 """Every command and its line of help; its code is the file of that name in this folder."""
