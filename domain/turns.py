@@ -253,6 +253,8 @@ def next_act(work: Work, judge: Judge, now_ms: int) -> Act:
     refused = _refused(work, judge)
     if refused:
         return refused
+    if work.ending:
+        return _end(work, now_ms)
     match work.phase:
         case Phase.RUNNING:
             act = _run(work, now_ms)
@@ -275,6 +277,7 @@ def _refused(work: Work, judge: Judge) -> TakeBack | RefuseWaiting | None:
 
 
 def _end(work: Work, now_ms: int) -> Act:
+    """What was asked to end does, also where a start has followed meanwhile: that one gets a session of its own."""
     turn = work.turn
     if turn is not None and turn.state is TurnState.FROZEN:
         return TakeBack(turn.turn_id)

@@ -235,9 +235,9 @@ class Committer(Generic[S, A]):
         try:
             with self._connection:
                 answers = list(self._plan(self._connection, [job.submission for job in intakes]))
-        except (
-            Exception
-        ) as error:  # the plan is pure: what it raises is a fault of ours and must not stop the committer
+        except Exception as error:  # what the plan raises is a fault of ours, and must not stop the committer
+            if self._is_the_batchs(error):
+                raise
             if len(intakes) > 1:
                 return [answer for job in intakes for answer in self._run_intakes([job])]
             log.exception("a submission could not be planned")

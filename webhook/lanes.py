@@ -117,14 +117,17 @@ class Slots:
             if item_id in self._holders:
                 return True
             first = not self._line or self._line[0] == item_id
-            if len(self._holders) < self._count and first:
-                if self._line:
-                    self._line.popleft()
-                self._holders.add(item_id)
-                return True
-            if item_id not in self._line:
-                self._line.append(item_id)
-            return False
+            has_room = len(self._holders) < self._count
+            if not (has_room and first):
+                if item_id not in self._line:
+                    self._line.append(item_id)
+                return False
+            if self._line:
+                self._line.popleft()
+            self._holders.add(item_id)
+            following = self._following()
+        self._call(following)
+        return True
 
     def give_back(self, item_id: ItemId) -> None:
         """Hold no slot and stand in no line. Safe to repeat."""
@@ -132,9 +135,16 @@ class Slots:
             self._holders.discard(item_id)
             if item_id in self._line:
                 self._line.remove(item_id)
-            following = self._line[0] if self._line and len(self._holders) < self._count else None
-        if following is not None:
-            self._wake(following)
+            following = self._following()
+        self._call(following)
+
+    def _following(self) -> ItemId | None:
+        """Whose turn it is; called with the lock held."""
+        return self._line[0] if self._line and len(self._holders) < self._count else None
+
+    def _call(self, item_id: ItemId | None) -> None:
+        if item_id is not None:
+            self._wake(item_id)
 
     def ahead_of(self, item_id: ItemId) -> int:
         """How many stand in line before the item."""

@@ -54,6 +54,7 @@ class LiveSessions:
         self._rows = JournalRows(means.recorder)
         self._lock = threading.Lock()
         self._followed: dict[SessionId, Followed] = {}
+        self._let_go = False
 
     def get(self, session_id: SessionId) -> Live | None:
         """The link to a session, if this process holds one."""
@@ -67,6 +68,10 @@ class LiveSessions:
         followed = Followed(row, live, live.records(row.journal_offset))
         with self._lock:
             self._followed[session.session_id] = followed
+            let_go = self._let_go
+        if let_go:
+            self.drop(session.session_id)
+            return
         self._means.spawn(f"session-{session.session_id[:8]}", lambda: self._read(followed))
 
     def wait_gone(self, session_id: SessionId, timeout_s: float) -> bool:
@@ -85,8 +90,9 @@ class LiveSessions:
             followed.live.close()
 
     def drop_all(self) -> None:
-        """Let go of every session: they go on without us."""
+        """Let go of every session, and follow no other: they go on without us."""
         with self._lock:
+            self._let_go = True
             session_ids = list(self._followed)
         for session_id in session_ids:
             self.drop(session_id)

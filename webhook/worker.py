@@ -13,7 +13,7 @@ from typing import assert_never
 
 from domain.control import Verb
 from domain.model import EventKey, ItemId, Outcome, Phase
-from domain.phase import precedes
+from domain.phase import may_precede, precedes
 from domain.policy import ItemView
 from domain.turns import (
     Act,
@@ -105,6 +105,8 @@ class Worker:
     def attend(self, item_id: ItemId) -> None:
         """Do what there is to do for an item now. The caller holds the item's lane."""
         for _ in range(ACTS_MAX):
+            if self._means.lanes.stopping:
+                return
             known = self._look(item_id)
             if known is None:
                 return
@@ -187,7 +189,11 @@ class Worker:
         view = item_view(item)
         live = self._deeds.live(session.session_id) if session else None
         carried = set(turn.keys) if turn is not None and turn.state is TurnState.FROZEN else set()
-        queued = [r for r in rows if r.fate.step is Step.QUEUED or r.fate.event_key in carried]
+        queued = [
+            row
+            for row in rows
+            if row.fate.event_key in carried or (row.fate.step is Step.QUEUED and not _is_held(row, rows))
+        ]
         known = Work(
             item_id=item_id,
             phase=view.phase,
@@ -248,6 +254,12 @@ def as_waiting(row: WaitingRow) -> Waiting:
         attempts=fate.attempts,
         next_at_ms=fate.next_at_ms,
     )
+
+
+def _is_held(row: WaitingRow, rows: Sequence[WaitingRow]) -> bool:
+    """Whether a command that may stand before a comment is undecided: until then nobody can judge the comment."""
+    undecided = (other.fate.place for other in rows if other.fate.step is Step.NEED)
+    return row.fate.verb is None and any(may_precede(place, row.fate.place) for place in undecided)
 
 
 def _waiting(rows: Sequence[WaitingRow], step: Step) -> tuple[Waiting, ...]:
