@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -278,11 +278,6 @@ def thread_port(base_url: str, timeout_s: int) -> tuple[GitHub, ThreadPort]:
     github = GitHub(host_of(base_url), base_url, lambda: "loop-token", seconds_between_writes=0, timeout_s=timeout_s)
     items: ItemPort = GitHubItems(github)
     return github, GitHubThreads(github, items)
-
-
-def markers_of(bodies: Sequence[str]) -> list[str]:
-    """The last lines of bodies."""
-    return [body.rstrip().rsplit("\n", 1)[-1] for body in bodies]
 
 
 def _comment_event(thread: Thread, comment_id: int) -> Event:
