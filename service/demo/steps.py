@@ -157,6 +157,8 @@ def explained(scene: Scene) -> str:
     told = scene.stage.command("explain", comment.url)
     scene.teller.plain(told.stdout.strip())
     scene.expect(told.returncode == 0, "exit code 0", f"exit code {told.returncode}: {told.stderr.strip()}")
+    for named in (scene.found("turn.taken", comment)[-1].named("turn_id"), str(scene.answer_to(comment).id)):
+        scene.expect(named in told.stdout, f"{named} to be named", told.stdout)
     return "arrivals, decision, turn and answer of the comment that outlived the service"
 
 

@@ -73,7 +73,8 @@ def _play(stage: Stage, steps: Sequence[Step], teller: Teller, patience: Patienc
     finally:
         if scene is not None:
             scene.close()
-    teller.chapter(len(steps) + 1, f"All {len(steps)} steps held, in {time.monotonic() - began_s:.0f} s")
+    teller.plain("")
+    teller.line("held", f"all {len(steps)} steps, in {time.monotonic() - began_s:.0f} s", Tone.HELD)
     return HELD
 
 
