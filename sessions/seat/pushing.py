@@ -70,18 +70,20 @@ class Pushing:
     def settle_openings(self) -> None:
         """Bind the pull requests that were opened just before the service died; at start, and safe to repeat.
 
-        Where GitHub gives no answer the note stays, for the next time.
+        Where GitHub gives no answer the note stays, for the next time. Raises StoreUnavailable.
         """
-        ports = self._ports
-        for item_id, branch in records.openings(ports.database.reader()):
-            item = item_by_id(ports.database.reader(), item_id)
-            repository = None if item is None else ports.items.repository(item.repository)
-            if item is None or not isinstance(repository, Repository) or repository.id != item.home.repository_id:
-                continue
-            number = ports.pulls.find_pull(repository, branch)
-            if not isinstance(number, NoAnswer):
-                thread = None if number is None else _thread(item.home, number)
-                self._settle(item_id, thread)
+        with self._opening:
+            for item_id, branch in records.openings(self._ports.database.reader()):
+                self._settle_opening(item_id, branch)
+
+    def _settle_opening(self, item_id: ItemId, branch: str) -> None:
+        item = item_by_id(self._ports.database.reader(), item_id)
+        repository = None if item is None else self._ports.items.repository(item.repository)
+        if item is None or not isinstance(repository, Repository) or repository.id != item.home.repository_id:
+            return
+        number = self._ports.pulls.find_pull(repository, branch)
+        if not isinstance(number, NoAnswer):
+            self._settle(item_id, None if number is None else _thread(item.home, number))
 
     def _push(self, sitter: Sitter) -> str:
         clone = self._ports.clones.find(sitter.item.item_id, sitter.item.home)

@@ -11,6 +11,7 @@ import pytest
 
 from domain.model import ItemId, Phase
 from domain.phase import Folded
+from domain.ports import Repository
 from eventlog.masking import MASK
 from githubapi.pulls import GitHubPulls
 from service.demo.github.faults import Trouble
@@ -75,6 +76,7 @@ def test_a_repeated_pr_returns_the_same_one_and_pushes_what_is_new(room: Room) -
 def test_two_calls_at_once_open_one_pull_request(room: Room) -> None:
     agent = room.agent()
     agent.commit()
+    room.stand_in.fault(Trouble.SLOW, "POST", "*/pulls", times=None, seconds=1.0)
     answers: list[dict[str, object]] = []
     callers = [threading.Thread(target=lambda: answers.append(agent.call(Verb.PR))) for _ in range(3)]
     for caller in callers:
@@ -161,4 +163,36 @@ def test_a_pull_request_with_a_session_of_its_own_is_not_taken_away(room: Room) 
     answer = agent.call(Verb.PR)
     assert answer["number"] == 3
     assert "has a session of its own" in str(answer["note"])
+    assert agent.threads() == [1]
+
+
+class LatePulls:
+    """GitHub's listing, which does not have the newest pull request yet."""
+
+    def __init__(self, pulls: GitHubPulls) -> None:
+        self.open_pull = pulls.open_pull
+
+    def find_pull(self, repository: Repository, head: str) -> int | None:
+        return None
+
+
+def test_a_pull_request_that_is_not_listed_yet_is_known_by_our_own_record(room: Room) -> None:
+    agent = room.agent()
+    agent.commit()
+    agent.call(Verb.PR)
+    late = Seat(replace(room.ports, pulls=LatePulls(room.pulls)), room.stop)
+    answer = late.answer(write_request(Request(token=agent.token, verb=Verb.PR, arguments={})))
+    assert (answer["number"], answer["was_open"]) == (2, True)
+    assert len(room.stand_in.requests("POST", "*/pulls")) == 1
+
+
+def test_an_opening_that_came_to_nothing_is_forgotten_and_one_without_an_answer_is_not(room: Room) -> None:
+    agent = room.agent()
+    room.committer.write(lambda c: records.note_opening(c, agent.session.item_id, "the-loop/1"))
+    room.stand_in.fault(Trouble.ERROR, "GET", "*", times=None)
+    room.seat.settle_openings()
+    assert records.openings(room.database.reader()) == [(1, "the-loop/1")]
+    room.stand_in.clear_faults()
+    room.seat.settle_openings()
+    assert records.openings(room.database.reader()) == []
     assert agent.threads() == [1]
