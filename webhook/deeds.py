@@ -18,8 +18,7 @@ from domain.retry import NETWORK_PAUSE_S, after_no_answer
 from domain.turns import SessionState, TurnState
 from eventlog.event import LogEvent
 from eventlog.events.cleanup import CleanupDone, CleanupRefused
-from eventlog.events.control import ControlExecuted
-from eventlog.events.dispatch import DispatchGaveUp, DispatchSettled
+from eventlog.events.dispatch import DispatchGaveUp
 from eventlog.events.session import SessionEnded, SessionQueuedForPlace
 from eventlog.events.turn import TurnFrozen, TurnHanded, TurnInterrupted
 from replies.record import target_of
@@ -34,7 +33,7 @@ from statedb.reading import item_by_id
 from statedb.rows import ItemRow, Removal
 from statedb.work import SessionRow, TurnRow, WaitingRow
 from statedb.writing import write_reply
-from webhook.giving_up import Failure, Written, fail_phase, note_failure, settle_stopped
+from webhook.giving_up import Failure, Written, fail_phase, note_failure, settle_stopped, settled_line
 from webhook.handled import Handled
 from webhook.journal_rows import acknowledgement
 from webhook.live import LiveSessions
@@ -62,6 +61,7 @@ class Deeds:
         self._means = means
         self._sessions = LiveSessions(means)
         self._openings: dict[ItemId, Opening] = {}
+        self._handing: dict[ItemId, Live] = {}
         self._parked: dict[ItemId, _Parked] = {}
 
     def live(self, session_id: SessionId) -> Live | None:
@@ -77,10 +77,13 @@ class Deeds:
         self._sessions.drop_all()
 
     def interrupt(self, item_id: ItemId) -> None:
-        """End whatever a start under way waits for."""
+        """End whatever a start under way waits for: its clone, its host, or an agent that is still starting."""
         opening = self._openings.get(item_id)
         if opening is not None:
             opening.cancelled.set()
+        live = self._handing.get(item_id)
+        if live is not None:
+            self._ask_to_end(live, "stopped")
 
     def interrupt_overdue(self) -> None:
         """End starts that take longer than a start may."""
@@ -137,7 +140,7 @@ class Deeds:
                 work.count_refused(connection, item.item_id, len(comments), since_ms)
 
         self._write(write)
-        log = [_settled(row, outcome) for row, outcome in refused]
+        log = [settled_line(row, outcome) for row, outcome in refused]
         self._tell(Written(log=log, marks=[(row.fate.event_key, outcome) for row, outcome in refused]))
         return True
 
@@ -255,7 +258,9 @@ class Deeds:
         self._write(write)
         outcome = Outcome.CONTROL_EXECUTED
         self._tell(
-            Written(log=[_settled(row, outcome) for row in rows], marks=[(row.fate.event_key, outcome) for row in rows])
+            Written(
+                log=[settled_line(row, outcome) for row in rows], marks=[(row.fate.event_key, outcome) for row in rows]
+            )
         )
         return True
 
@@ -312,11 +317,14 @@ class Deeds:
             return False
         if not self._write(lambda c: work.mark_handed(c, turn_id, self._means.clock())):
             return True
+        self._handing[item.item_id] = live
         try:
             state = live.hand(turn_id, turn.prompt, self._means.limits.hand_s)
         except HarnessFailed:
             # The host's journal tells whether it has the turn; its reader brings the news, or the turn is overdue.
             return False
+        finally:
+            del self._handing[item.item_id]
         self._means.emit(TurnHanded(turn_id=turn_id, session_id=session.session_id))
         if state is HandState.BUSY:
             self._means.lanes.wake_at(item.item_id, self._means.clock() + BUSY_MS)
@@ -499,15 +507,6 @@ def _lost(changed: int, unpushed: int) -> tuple[str, ...]:
     if unpushed:
         lines.append(f"{unpushed} commit(s) that are not pushed")
     return tuple(lines)
-
-
-def _settled(row: WaitingRow, outcome: Outcome) -> LogEvent:
-    if outcome is Outcome.CONTROL_EXECUTED:
-        return ControlExecuted(
-            event_key=row.fate.event_key, work_item=str(row.event.label), verb=row.fate.verb or "close",
-            effect=row.fate.effect,
-        )  # fmt: skip
-    return DispatchSettled(event_key=row.fate.event_key, work_item=str(row.event.label), outcome=outcome)
 
 
 def _prompt_item(item: ItemRow, session: SessionRow, url: str) -> PromptItem:

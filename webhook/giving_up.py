@@ -11,7 +11,8 @@ from domain.control import Verb
 from domain.model import EventKey, Fate, ItemId, Outcome, UnhandledReason
 from domain.retry import Again, GiveUp, after_failure, at_no_charge
 from eventlog.event import LogEvent
-from eventlog.events.dispatch import DispatchFailed, DispatchGaveUp
+from eventlog.events.control import ControlExecuted
+from eventlog.events.dispatch import DispatchFailed, DispatchGaveUp, DispatchSettled
 from replies.record import GAVE_UP, Recorder, target_of
 from statedb import work
 from statedb.database import Connection
@@ -102,14 +103,26 @@ def stopped_outcome(row: WaitingRow) -> Outcome:
 
 
 def settle_stopped(connection: Connection, item_id: ItemId, rows: Sequence[WaitingRow], now_ms: int) -> Written:
-    """A stop came between: settle what no agent had."""
+    """A stop came between: settle what no agent had, and count its comments as refused."""
     written = Written()
     for row in rows:
         outcome = stopped_outcome(row)
         key = row.fate.event_key
         work.set_fates(connection, item_id, [key], Fate.SETTLED, now_ms, outcome=outcome)
+        if outcome is Outcome.SESSION_STOPPED:
+            work.count_refused(connection, item_id, 1, row.event.place.at_ms)
         written.marks.append((key, outcome))
+        written.log.append(settled_line(row, outcome))
     return written
+
+
+def settled_line(row: WaitingRow, outcome: Outcome) -> LogEvent:
+    """What the log says of a row that ends without a session."""
+    key, about = row.fate.event_key, str(row.event.label)
+    if outcome is Outcome.CONTROL_EXECUTED:
+        verb = row.fate.verb or "close"
+        return ControlExecuted(event_key=key, work_item=about, verb=verb, effect=row.fate.effect)
+    return DispatchSettled(event_key=key, work_item=about, outcome=outcome)
 
 
 def _failed(row: WaitingRow, attempts: int, at_ms: int, cause: str) -> DispatchFailed:
