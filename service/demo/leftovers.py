@@ -24,12 +24,17 @@ def end_sessions(state: StateFolder) -> None:
                 link.end("demo-ended")
                 link.close()
         end_marked(spec.session_id)
-        Patience().wait(lambda lock=spec.lock_path: None if clone_is_held(lock) else True, HOST_END_S)
+        _wait_for_end(spec.lock_path)
 
 
 def living_processes(state: StateFolder) -> int:
     """How many processes of agents live."""
     return sum(len(find_session(spec.session_id)) for spec in _specs(state.sessions))
+
+
+def _wait_for_end(lock_path: Path) -> None:
+    """A host holds its clone's lock until it is gone."""
+    Patience().wait(lambda: None if clone_is_held(lock_path) else True, HOST_END_S)
 
 
 def _specs(folder: Path) -> Iterator[HostSpec]:
