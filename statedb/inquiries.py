@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import apsw
+
 from domain.model import Event, EventKey, ItemId, Label, Thread, TurnId
 from statedb import codec
 from statedb.database import Connection
@@ -295,6 +297,11 @@ def gave_up(connection: Connection, limit: int) -> list[tuple[EventKey, str, int
         (limit,),
     )
     return [(EventKey(key), url, at_ms) for key, url, at_ms in rows]
+
+
+def library_version() -> tuple[int, ...]:
+    """The version of the SQLite that we carry."""
+    return tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
 
 
 COUNTS = {

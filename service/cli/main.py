@@ -9,13 +9,25 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "init": "Write a settings file to begin with, and a fresh webhook secret.",
+    "doctor": "Look at settings, GitHub, the agent and this machine, and say what is missing.",
     "serve": "Run the service in the foreground.",
     "status": "Say how the service and its work items stand.",
     "explain": "Say what became of a comment, an event, a delivery or a work item, and why.",
+    "events": "Show the event log.",
     "sessions": "See the work items, and start, stop, pause, resume or clean up one.",
     "demo": "Show the main job on a stand-in GitHub, with nothing to set up.",
 }
 """Every command and its line of help; its code is the file of that name in this folder."""
+
+SEAT_COMMANDS = {
+    "thread": "Show everything on your work item's threads.",
+    "reply": "Post a message to the thread now.",
+    "ask": "Post a question, and be woken by the answer.",
+    "push": "Push your branch.",
+    "pr": "Open a pull request from your branch.",
+}
+"""What agents run inside a session."""
 
 TRACEBACK_VARIABLE = "THE_LOOP_TRACEBACK"
 
@@ -24,20 +36,24 @@ class Commands(click.Group):
     """Loads the file of a command when it is run or asked about, so that starting stays quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
-        return list(COMMANDS)
+        """All names, in the order of the tables."""
+        return [*COMMANDS, *SEAT_COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, None where there is none."""
-        if cmd_name not in COMMANDS:
+        if cmd_name in SEAT_COMMANDS:
+            found = import_module("service.cli.seat").COMMANDS[cmd_name]
+        elif cmd_name in COMMANDS:
+            found = import_module(f"service.cli.{cmd_name}").command
+        else:
             return None
-        command = import_module(f"service.cli.{cmd_name}").command
-        return command if isinstance(command, click.Command) else None
+        return found if isinstance(found, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table, without loading any command."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """The tables, without loading any command."""
+        for title, commands in (("Commands", COMMANDS), ("Inside a session", SEAT_COMMANDS)):
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
