@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from domain.control import Verb
 from domain.model import Event, Fact, Fate, Phase, Road
 from statedb.rows import Removal, Step
-from tests.fakes.core import ADA, THREAD, Desk, closed, comment, deleted, edited, operators, snapshot
+from tests.fakes.core import ADA, Desk, closed, comment, deleted, edited, operators, snapshot
 from tests.fakes.dispatching import Dispatching
 from webhook.commands import operator_place
 from webhook.handled import Status
@@ -317,78 +316,3 @@ def test_a_late_closing_before_a_start_is_executed_at_once(desk: Desk) -> None:
     desk.live()
     desk.arrive(closed(3), road=Road.CATCHUP)
     assert (desk.fates(closed(3)), desk.view().phase) == (["control-executed"], Phase.RUNNING)
-
-
-# A start that gave up
-
-
-def test_a_comment_after_a_start_that_gave_up_takes_it_up_again_and_what_it_took_along(desk: Desk) -> None:
-    begin, first, second = start(1), comment(2), comment(3)
-    desk.arrive(begin, first)
-    desk.fail_start(begin, first)
-    assert (desk.view().phase, desk.fates(begin, first)) == (Phase.FAILED, ["unhandled", "unhandled"])
-    desk.arrive(second)
-    assert (desk.view().phase, desk.row(begin.key).attempts) == (Phase.RUNNING, 0)
-    desk.carry_out()
-    assert desk.fates(begin, first, second) == ["control-executed", "done", "done"]
-
-
-@pytest.mark.parametrize("word", ["start", "resume"])
-def test_a_command_to_run_takes_a_start_that_gave_up_up_again(desk: Desk, word: str) -> None:
-    begin = start(1)
-    desk.arrive(begin)
-    desk.fail_start(begin)
-    again = comment(2, f"the-loop {word}")
-    desk.arrive(again)
-    desk.carry_out()
-    assert (desk.view().phase, desk.fates(begin, again)) == (Phase.RUNNING, ["control-executed"] * 2)
-
-
-def test_a_pause_and_a_resume_after_a_start_gave_up_try_it_again(desk: Desk) -> None:
-    begin = start(1)
-    desk.arrive(begin)
-    desk.fail_start(begin)
-    desk.arrive(pause(2), resume(3))
-    desk.carry_out()
-    assert (desk.view().phase, desk.fates(begin)) == (Phase.RUNNING, ["control-executed"])
-
-
-def test_a_new_stretch_after_one_that_gave_up_is_a_new_start(desk: Desk) -> None:
-    begin = start(1)
-    desk.arrive(begin)
-    desk.fail_start(begin)
-    desk.arrive(stop(2), start(3))
-    assert desk.view().phase is Phase.RUNNING
-
-
-# Closing
-
-
-@pytest.mark.parametrize(
-    ("actor", "removal"), [(None, Removal.KEEP), (ADA, Removal.ASKED)], ids=["nobody-named", "authorised"]
-)
-def test_closing_ends_and_only_an_authorised_person_removes_the_clone(desk: Desk, actor, removal: Removal) -> None:
-    desk.arrive(start(1), closed(2, actor))
-    assert (desk.view().phase, desk.item().removal, desk.item().folded.ended_by) == (
-        Phase.STOPPED,
-        removal,
-        Fact.CLOSURE,
-    )
-
-
-def test_a_later_arrival_of_a_closing_that_names_somebody_authorised_still_removes_the_clone(desk: Desk) -> None:
-    desk.arrive(start(1))
-    desk.arrive(closed(2), road=Road.POLL)
-    desk.arrive(closed(2, ADA), road=Road.WEBHOOK)
-    assert desk.item().removal is Removal.ASKED
-
-
-def test_a_start_after_a_closing_keeps_the_clone(desk: Desk) -> None:
-    desk.arrive(start(1), closed(2, ADA), start(3))
-    assert (desk.view().phase, desk.item().removal) == (Phase.RUNNING, Removal.KEEP)
-
-
-def test_the_thread_of_another_item_is_another_order(desk: Desk) -> None:
-    elsewhere = replace(THREAD, number=16)
-    desk.arrive(start(1), comment(2, thread=elsewhere))
-    assert desk.fates(comment(2, thread=elsewhere)) == ["awaiting-start"]

@@ -10,6 +10,7 @@ import pytest
 
 from domain.model import Event, EventKey, Fact, Fate, ItemId, Outcome, Road, UnhandledReason
 from domain.policy import Spawn
+from statedb.database import StoreUnavailable
 from statedb.rows import FateRow, Rows, Step, derived_fate, derived_outcome
 from statedb.writing import write_rows
 from tests.fakes.core import ADA, Desk, closed, comment, deleted, delivery, edited, place, snapshot
@@ -274,6 +275,16 @@ def test_an_authorised_login_is_pinned_on_disk_to_the_account_that_first_used_it
     assert desk.dispatching.rows("SELECT host, login, account_id FROM accounts") == [("github.com", "ada", 5)]
     handled = desk.arrive(comment(2, actor=replace(ADA, id=99)))
     assert (handled.status, handled.reason) == (Status.IGNORED, "unauthorized-actor")
+
+
+def test_an_account_first_seen_while_the_disk_is_full_is_pinned_on_disk_when_it_is_seen_again(desk: Desk) -> None:
+    ((pages,),) = desk.dispatching.rows("SELECT page_count FROM pragma_page_count")
+    desk.write(lambda connection: connection.pragma("max_page_count", int(str(pages)) + 2))
+    with pytest.raises(StoreUnavailable):
+        desk.arrive(comment(1, "x" * 200_000))
+    desk.write(lambda connection: connection.pragma("max_page_count", 1_000_000))
+    desk.arrive(comment(2))
+    assert desk.dispatching.rows("SELECT login, account_id FROM accounts") == [("ada", 5)]
 
 
 # What is decided is kept

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from domain.model import Event, Fate, Phase, Road
 from statedb.rows import Step
-from tests.fakes.core import ADA, EVE, Desk, comment, deleted, edited
+from tests.fakes.core import ADA, EVE, LABELED, THREAD, Desk, comment, deleted, edited
 from tests.fakes.dispatching import Dispatching
 from webhook.handled import Status
 
@@ -84,6 +85,21 @@ def test_a_command_that_somebody_authorised_edits_in_runs(desk: Desk) -> None:
     desk.arrive(SAID)
     desk.arrive(edited(SAID, "the-loop stop", at_s=3, editor=ADA))
     assert desk.view().phase is Phase.STOPPED
+
+
+def test_a_start_that_somebody_authorised_edits_in_runs_also_when_its_labels_had_to_be_asked_for(desk: Desk) -> None:
+    elsewhere = replace(THREAD, number=16)
+    said = comment(9, thread=elsewhere, told=None)
+    desk.arrive(said, edited(said, "the-loop start", at_s=10, editor=ADA))
+    desk.answer_needs(LABELED, thread=elsewhere)
+    assert desk.view(elsewhere).phase is Phase.RUNNING
+
+
+def test_of_two_edits_within_one_second_the_later_is_the_newest(desk: Desk) -> None:
+    desk.arrive(SAID, edited(SAID, "second", at_s=3))
+    desk.carry_out()
+    desk.arrive(edited(SAID, "third", at_s=3))
+    assert desk.arrive(edited(SAID, "third", at_s=4)).status is Status.DUPLICATE
 
 
 def test_an_edited_command_does_not_run_twice(desk: Desk) -> None:
