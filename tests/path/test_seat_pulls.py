@@ -189,10 +189,11 @@ def test_a_pull_request_that_is_not_listed_yet_is_known_by_our_own_record(room: 
 def test_an_opening_that_came_to_nothing_is_forgotten_and_one_without_an_answer_is_not(room: Room) -> None:
     agent = room.agent()
     room.committer.write(lambda c: records.note_opening(c, agent.session.item_id, "the-loop/1"))
-    room.stand_in.fault(Trouble.ERROR, "GET", "*", times=None)
-    room.seat.settle_openings()
-    assert records.openings(room.database.reader()) == [(1, "the-loop/1")]
-    room.stand_in.clear_faults()
+    for path in ("*", "*/pulls"):
+        room.stand_in.fault(Trouble.ERROR, "GET", path, times=None)
+        room.seat.settle_openings()
+        room.stand_in.clear_faults()
+        assert records.openings(room.database.reader()) == [(1, "the-loop/1")]
     room.seat.settle_openings()
     assert records.openings(room.database.reader()) == []
     assert agent.threads() == [1]
