@@ -27,11 +27,13 @@ from sessions.git_faults import GitFailed
 from sessions.host.protocol import HandState
 from sessions.port import HarnessFailed, Live
 from sessions.prompts import Refused
-from statedb import work
+from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
 from statedb.reading import item_by_id
 from statedb.rows import ItemRow, Removal
-from statedb.work import SessionRow, TurnRow, WaitingRow
+from statedb.session_rows import SessionRow
+from statedb.turn_rows import TurnRow
+from statedb.work import WaitingRow
 from statedb.writing import write_reply
 from webhook.giving_up import Failure, Written, fail_phase, note_failure, settle_stopped, settled_line
 from webhook.handled import Handled
@@ -124,7 +126,7 @@ class Deeds:
 
     def take_back(self, turn_id: TurnId) -> bool:
         """Cancel a frozen turn; its events wait again."""
-        self._write(lambda c: work.take_back(c, turn_id, self._means.clock()))
+        self._write(lambda c: turn_rows.take_back(c, turn_id, self._means.clock()))
         return True
 
     def refuse(self, item: ItemRow, refused: Sequence[tuple[WaitingRow, Outcome]]) -> bool:
@@ -191,7 +193,7 @@ class Deeds:
             self._ask_to_end(live, "stopped")
             if not self._sessions.wait_gone(session.session_id, self._means.limits.end_s):
                 self._sessions.drop(session.session_id)
-        left = work.session_by_id(self._means.database.reader(), session.session_id) or session
+        left = session_rows.session_by_id(self._means.database.reader(), session.session_id) or session
         if left.state in (SessionState.LIVE, SessionState.OPENING):
             self._sessions.take_over(left)
         written = self._write(lambda c: self._put_down_end(c, session))
@@ -209,9 +211,9 @@ class Deeds:
 
     def cancel(self, item_id: ItemId, turn_id: TurnId) -> bool:
         """Interrupt the running turn; its end is written down by the host."""
-        session = work.session_of(self._means.database.reader(), item_id)
+        session = session_rows.session_of(self._means.database.reader(), item_id)
         live = self._sessions.get(session.session_id) if session else None
-        self._write(lambda c: work.mark_cancelling(c, turn_id, self._means.clock()))
+        self._write(lambda c: turn_rows.mark_cancelling(c, turn_id, self._means.clock()))
         if live is not None:
             try:
                 live.cancel(turn_id)
@@ -277,18 +279,18 @@ class Deeds:
         ]
         refused = Refused(count=item.refused, since_ms=item.refused_since_ms or 0) if item.refused else None
         write_prompt = self._means.prompts.following
-        if not work.has_heard(reader, session.session_id):
+        if not session_rows.has_heard(reader, session.session_id):
             write_prompt = self._means.prompts.first
         prompt = write_prompt(about, events, refused, turn_id)
         turn = self._turn(item, session, turn_id, "events", prompt, thread, tells_refused=item.refused)
         keys = [row.fate.event_key for row in rows]
-        self._write(lambda c: work.freeze(c, turn, keys))
+        self._write(lambda c: turn_rows.freeze(c, turn, keys))
         self._frozen(turn, keys)
         return True
 
     def freeze_resumption(self, item: ItemRow, session: SessionRow) -> bool:
         """Write down a turn that tells the agent to go on where its host died."""
-        owed = work.owed_resumption(self._means.database.reader(), item.item_id)
+        owed = turn_rows.owed_resumption(self._means.database.reader(), item.item_id)
         if owed is None:
             return True
         turn_id = TurnId(self._means.new_id())
@@ -299,8 +301,8 @@ class Deeds:
         )  # fmt: skip
 
         def write(connection: Connection) -> None:
-            work.pay_resumption(connection, item.item_id)
-            work.freeze(connection, turn, ())
+            turn_rows.pay_resumption(connection, item.item_id)
+            turn_rows.freeze(connection, turn, ())
 
         self._write(write)
         self._frozen(turn, ())
@@ -309,13 +311,13 @@ class Deeds:
     def hand(self, item: ItemRow, session: SessionRow, turn_id: TurnId, rows: Sequence[WaitingRow]) -> bool:
         """Hand a turn over by its id; repeating it is harmless. What comes of it is written down by the host."""
         live = self._sessions.get(session.session_id)
-        turn = work.turn(self._means.database.reader(), turn_id)
+        turn = turn_rows.turn(self._means.database.reader(), turn_id)
         if live is None or turn is None:
             return True
         holds_start = item.item_id in self._means.starts.holders
         if not holds_start and not self._means.hand_overs.take(item.item_id):
             return False
-        if not self._write(lambda c: work.mark_handed(c, turn_id, self._means.clock())):
+        if not self._write(lambda c: turn_rows.mark_handed(c, turn_id, self._means.clock())):
             return True
         self._handing[item.item_id] = live
         try:
@@ -333,7 +335,7 @@ class Deeds:
     def repeat(self, turn_id: TurnId) -> bool:
         """Write a turn anew for a conversation that never heard of it."""
         reader = self._means.database.reader()
-        old = work.turn(reader, turn_id)
+        old = turn_rows.turn(reader, turn_id)
         if old is None:
             return True
         keys = [row.fate.event_key for row in work.events_of_turn(reader, turn_id)]
@@ -343,7 +345,7 @@ class Deeds:
             old, turn_id=new_id, state=TurnState.FROZEN, prompt=prompt, kind="repeat", follows=turn_id,
             frozen_at_ms=self._means.clock(),
         )  # fmt: skip
-        self._write(lambda c: work.repeat(c, old, new, keys))
+        self._write(lambda c: turn_rows.repeat(c, old, new, keys))
         self._frozen(new, keys)
         return True
 
@@ -355,23 +357,23 @@ class Deeds:
             if not self._sessions.wait_gone(session.session_id, self._means.limits.end_s):
                 self._sessions.drop(session.session_id)
                 self._sessions.take_over(session)
-        turn = work.turn(self._means.database.reader(), turn_id)
+        turn = turn_rows.turn(self._means.database.reader(), turn_id)
         if turn is not None and turn.taken_at_ms is None:
             rows = work.events_of_turn(self._means.database.reader(), turn_id)
-            self._write(lambda c: work.let_go(c, turn_id, self._means.clock()))
+            self._write(lambda c: turn_rows.let_go(c, turn_id, self._means.clock()))
             self._failed(session.item_id, rows, Failure(cause="the agent showed no sign of it"))
         self._give_back(session.item_id)
         return True
 
     def fail_interrupted(self, item: ItemRow, turn_id: TurnId) -> bool:
         """The agent died twice at the same turn: what it had keeps its fate, the phase fails, one notice says so."""
-        turn = work.turn(self._means.database.reader(), turn_id)
+        turn = turn_rows.turn(self._means.database.reader(), turn_id)
         rows = work.events_of_turn(self._means.database.reader(), turn_id)
         never_had = [] if turn is None or turn.taken_at_ms else rows
 
         def write(connection: Connection) -> None:
             now_ms = self._means.clock()
-            work.mark_ended(connection, turn_id, TurnState.ENDED, "interrupted", "", "", "{}", now_ms)
+            turn_rows.mark_ended(connection, turn_id, TurnState.ENDED, "interrupted", "", "", "{}", now_ms)
             keys = [row.fate.event_key for row in never_had]
             work.set_fates(connection, item.item_id, keys, Fate.UNHANDLED, now_ms, reason=UnhandledReason.GIVEN_UP)
             fail_phase(connection, item.item_id)
@@ -397,7 +399,7 @@ class Deeds:
         """All places are taken: the session idle longest is asked for its own; the thread is told if it lasts."""
         now_ms, item_id = self._means.clock(), item.item_id
         parked = self._parked.setdefault(item_id, _Parked(now_ms))
-        for other in work.idle_longest(self._means.database.reader())[:1]:
+        for other in session_rows.idle_longest(self._means.database.reader())[:1]:
             self._means.lanes.wake(other)
         told_at_ms = parked.since_ms + self._means.limits.place_notice_ms
         if now_ms < told_at_ms:
@@ -414,16 +416,16 @@ class Deeds:
 
     def _put_down_end(self, connection: Connection, session: SessionRow) -> Written:
         now_ms = self._means.clock()
-        turn = work.open_turn(connection, session.item_id)
+        turn = turn_rows.open_turn(connection, session.item_id)
         written = Written()
         if turn is not None:
-            row = work.turn(connection, turn.turn_id)
+            row = turn_rows.turn(connection, turn.turn_id)
             had = row is not None and row.taken_at_ms is not None
             never_had = [] if had else work.events_of_turn(connection, turn.turn_id)
-            work.mark_ended(connection, turn.turn_id, TurnState.CANCELLED, "stopped", "", "", "{}", now_ms)
+            turn_rows.mark_ended(connection, turn.turn_id, TurnState.CANCELLED, "stopped", "", "", "{}", now_ms)
             written = settle_stopped(connection, session.item_id, never_had, now_ms)
-        work.pay_resumption(connection, session.item_id)
-        work.set_session_state(connection, session.session_id, SessionState.ENDED, now_ms, "stopped")
+        turn_rows.pay_resumption(connection, session.item_id)
+        session_rows.set_session_state(connection, session.session_id, SessionState.ENDED, now_ms, "stopped")
         return written
 
     def _put_down_removal(
@@ -445,7 +447,7 @@ class Deeds:
         def write(connection: Connection) -> Written:
             now_ms = self._means.clock()
             if not rows:
-                work.mark_interrupted(connection, item_id)
+                turn_rows.mark_interrupted(connection, item_id)
             return note_failure(connection, item_id, rows, failure, limits.retries_max, recorder, now_ms)
 
         self._tell(self._write(write))

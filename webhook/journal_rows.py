@@ -28,11 +28,13 @@ from sessions.host.records import (
     Trouble,
     TroubleKind,
 )
-from statedb import codec, work
+from statedb import codec, session_rows, turn_rows, work
 from statedb.database import Connection
 from statedb.reading import item_by_id
 from statedb.rows import FateRow, ReplyRow
-from statedb.work import SessionRow, TurnRow, WaitingRow
+from statedb.session_rows import SessionRow
+from statedb.turn_rows import TurnRow
+from statedb.work import WaitingRow
 from statedb.writing import write_reply
 from webhook.giving_up import Written, settle_stopped
 
@@ -61,7 +63,7 @@ class JournalRows:
         for recorded in records:
             self._one(connection, session, recorded, applied, now_ms)
         if records:
-            work.note_offset(connection, session.session_id, records[-1].end_offset)
+            session_rows.note_offset(connection, session.session_id, records[-1].end_offset)
         return applied
 
     def _one(
@@ -71,7 +73,7 @@ class JournalRows:
             case Started() as started:
                 self._started(connection, session, started, applied)
             case Handed(turn_id=turn_id):
-                work.note_written(connection, TurnId(turn_id))
+                turn_rows.note_written(connection, TurnId(turn_id))
             case Taken(turn_id=turn_id, receipt=receipt):
                 self._taken(connection, TurnId(turn_id), receipt, applied, now_ms)
             case Ended() as ended:
@@ -84,7 +86,7 @@ class JournalRows:
                     )
                 )
                 if trouble.kind is TroubleKind.CONVERSATION_GONE:
-                    work.forget_conversation(connection, session.session_id)
+                    session_rows.forget_conversation(connection, session.session_id)
             case PermissionAnswered() as answered:
                 applied.written.log.append(
                     SessionPermission(
@@ -99,18 +101,18 @@ class JournalRows:
                 pass
 
     def _started(self, connection: Connection, session: SessionRow, started: Started, applied: Applied) -> None:
-        work.note_conversation(connection, session.session_id, started.conversation_id)
+        session_rows.note_conversation(connection, session.session_id, started.conversation_id)
         told = SessionResumed if started.loaded else SessionStarted
         applied.written.log.append(told(session_id=session.session_id, harness=session.harness))
         applied.moves = True
 
     def _taken(self, connection: Connection, turn_id: TurnId, receipt: Receipt, applied: Applied, now_ms: int) -> None:
         """Done, for all its comments at once; the commands in it are executed with it."""
-        turn = work.turn(connection, turn_id)
+        turn = turn_rows.turn(connection, turn_id)
         if turn is None:
             return
         waiting = work.events_of_turn(connection, turn_id)
-        rows = work.mark_taken(connection, turn_id, receipt, now_ms)
+        rows = turn_rows.mark_taken(connection, turn_id, receipt, now_ms)
         keys = {row.event_key for row in rows}
         for carried in waiting:
             if carried.fate.event_key in keys:
@@ -119,8 +121,8 @@ class JournalRows:
             work.told_refused(connection, turn.item_id, turn.tells_refused)
             applied.written.log.append(_turn_taken(turn, rows, receipt))
         if receipt is Receipt.REPLAYED:
-            work.mark_ended(connection, turn_id, TurnState.ENDED, "interrupted", "", "", "{}", now_ms)
-            work.owe_resumption(connection, turn_id)
+            turn_rows.mark_ended(connection, turn_id, TurnState.ENDED, "interrupted", "", "", "{}", now_ms)
+            turn_rows.owe_resumption(connection, turn_id)
         applied.taken = applied.moves = True
 
     def _carried_out(
@@ -142,7 +144,7 @@ class JournalRows:
             write_reply(connection, reply)
 
     def _ended(self, connection: Connection, ended: Ended, applied: Applied, now_ms: int) -> None:
-        turn = work.turn(connection, TurnId(ended.turn_id))
+        turn = turn_rows.turn(connection, TurnId(ended.turn_id))
         applied.moves = True
         if turn is None or turn.state in (TurnState.ENDED, TurnState.CANCELLED):
             return
@@ -153,7 +155,7 @@ class JournalRows:
         state = TurnState.CANCELLED if cancelled else TurnState.ENDED
         never_taken = [] if turn.taken_at_ms else work.events_of_turn(connection, turn.turn_id)
         used = codec.dump({k: v for k, v in _usage(ended).items() if v is not None})
-        work.mark_ended(
+        turn_rows.mark_ended(
             connection,
             turn.turn_id,
             state,
@@ -183,12 +185,12 @@ class JournalRows:
     def _troubled(self, connection: Connection, turn: TurnRow, applied: Applied, now_ms: int) -> None:
         """The agent could not work on the turn: a provider's trouble puts it off, any other counts as an interruption."""
         if applied.trouble is not None and applied.trouble.kind is TroubleKind.PROVIDER:
-            work.put_off(connection, turn.turn_id, now_ms + round(PROVIDER_PAUSE_S * 1000))
+            turn_rows.put_off(connection, turn.turn_id, now_ms + round(PROVIDER_PAUSE_S * 1000))
         else:
-            work.mark_interrupted(connection, turn.item_id)
+            turn_rows.mark_interrupted(connection, turn.item_id)
 
     def _answer(self, connection: Connection, turn: TurnRow, ended: Ended, now_ms: int) -> ReplyRow | None:
-        said = work.said_in_turn(connection, turn.turn_id)
+        said = turn_rows.said_in_turn(connection, turn.turn_id)
         text = answer_of(ended.text_after_tools, ended.text_before_tools, said, used_seat=bool(said))
         item = item_by_id(connection, turn.item_id)
         if text is None or item is None:

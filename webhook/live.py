@@ -14,10 +14,10 @@ from eventlog.events.session import SessionFailed, SessionIdleEnded
 from eventlog.events.turn import TurnInterrupted
 from sessions.host.records import IdleEnded, Recorded, Trouble, TroubleKind
 from sessions.port import HarnessFailed, Live, Records
-from statedb import work
+from statedb import session_rows, turn_rows, work
 from statedb.database import Connection, StoreUnavailable
 from statedb.rows import Step
-from statedb.work import SessionRow
+from statedb.session_rows import SessionRow
 from webhook.giving_up import Failure, Written, note_failure
 from webhook.journal_rows import Applied, JournalRows, merge
 from webhook.means import Means
@@ -64,7 +64,7 @@ class LiveSessions:
 
     def follow(self, session: SessionRow, live: Live) -> None:
         """Hold the link, and read on from where the journal was read. Raises HarnessFailed."""
-        row = work.session_by_id(self._means.database.reader(), session.session_id) or session
+        row = session_rows.session_by_id(self._means.database.reader(), session.session_id) or session
         followed = Followed(row, live, live.records(row.journal_offset))
         with self._lock:
             self._followed[session.session_id] = followed
@@ -154,7 +154,7 @@ class LiveSessions:
         live = self._means.harness.attach(session.session_id, self._means.sessions_folder / session.session_id)
         if live is None:
             return True
-        row = work.session_by_id(self._means.database.reader(), session.session_id) or session
+        row = session_rows.session_by_id(self._means.database.reader(), session.session_id) or session
         try:
             followed.records = live.records(row.journal_offset)
         except HarnessFailed:
@@ -165,7 +165,9 @@ class LiveSessions:
         return False
 
     def _finish(self, followed: Followed) -> None:
-        session = work.session_by_id(self._means.database.reader(), followed.session.session_id) or followed.session
+        session = (
+            session_rows.session_by_id(self._means.database.reader(), followed.session.session_id) or followed.session
+        )
         folder = self._means.sessions_folder / session.session_id
         rest = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)
         with self._lock:
@@ -200,9 +202,9 @@ class LiveSessions:
 
     def _ended(self, connection: Connection, session: SessionRow, trouble: Trouble | None, now_ms: int) -> Written:
         """The host is gone: the session is idle, and its open turn is looked up by the next host, or tried again."""
-        work.set_session_state(connection, session.session_id, SessionState.IDLE, now_ms)
-        turn = work.open_turn(connection, session.item_id)
-        row = work.turn(connection, turn.turn_id) if turn else None
+        session_rows.set_session_state(connection, session.session_id, SessionState.IDLE, now_ms)
+        turn = turn_rows.open_turn(connection, session.item_id)
+        row = turn_rows.turn(connection, turn.turn_id) if turn else None
         if turn is None or row is None or not row.written_by_host:
             return self._failed_start(connection, session, turn.turn_id if turn else None, trouble, now_ms)
         if turn.state is TurnState.INTERRUPTED and trouble is None:
@@ -210,9 +212,9 @@ class LiveSessions:
         if trouble is not None and trouble.kind is TroubleKind.CONVERSATION_GONE:
             return Written()
         if trouble is not None and trouble.kind is TroubleKind.PROVIDER:
-            work.put_off(connection, turn.turn_id, now_ms + round(PROVIDER_PAUSE_S * 1000))
+            turn_rows.put_off(connection, turn.turn_id, now_ms + round(PROVIDER_PAUSE_S * 1000))
             return Written()
-        work.mark_interrupted(connection, session.item_id)
+        turn_rows.mark_interrupted(connection, session.item_id)
         cause = trouble.text if trouble else "the session host is gone"
         line = TurnInterrupted(
             turn_id=turn.turn_id, session_id=session.session_id, cause=cause, interruptions=turn.interruptions + 1
@@ -224,9 +226,9 @@ class LiveSessions:
     ) -> Written:
         """No host ever had the turn: what waits for it spends an attempt, if there was trouble at all."""
         if turn_id is not None:
-            row = work.open_turn(connection, session.item_id)
+            row = turn_rows.open_turn(connection, session.item_id)
             if row is not None and row.keys:
-                work.let_go(connection, row.turn_id, now_ms)
+                turn_rows.let_go(connection, row.turn_id, now_ms)
         if trouble is None or trouble.kind is TroubleKind.CONVERSATION_GONE:
             return Written()
         rows = [r for r in work.waiting_rows(connection, session.item_id) if r.fate.step is Step.QUEUED]

@@ -15,9 +15,9 @@ from sessions.clones import CloneOrder, PreparedClone
 from sessions.git import Remote
 from sessions.git_faults import GitFailed, GitFault
 from sessions.port import CloneHeld, HarnessFailed, Live, SessionOrder
-from statedb import work
+from statedb import session_rows
 from statedb.rows import ItemRow
-from statedb.work import SessionRow
+from statedb.session_rows import SessionRow
 from webhook.means import Means
 
 
@@ -74,7 +74,7 @@ def attach(means: Means, session: SessionRow) -> Live | None:
 
 
 def _session(means: Means, item: ItemRow) -> SessionRow:
-    known = work.session_of(means.database.reader(), item.item_id)
+    known = session_rows.session_of(means.database.reader(), item.item_id)
     if known is not None:
         return known
     now_ms = means.clock()
@@ -94,13 +94,13 @@ def _session(means: Means, item: ItemRow) -> SessionRow:
         created_at_ms=now_ms,
         last_turn_at_ms=now_ms,
     )
-    means.committer.write(lambda c: work.write_session(c, session))
+    means.committer.write(lambda c: session_rows.write_session(c, session))
     return session
 
 
 def _keep(means: Means, session: SessionRow, *, state: SessionState) -> SessionRow:
     kept = replace(session, state=state)
-    means.committer.write(lambda c: work.write_session(c, kept))
+    means.committer.write(lambda c: session_rows.write_session(c, kept))
     return kept
 
 

@@ -40,11 +40,12 @@ from domain.turns import (
     Work,
     next_act,
 )
-from statedb import work
+from statedb import session_rows, turn_rows, work
 from statedb.database import StoreUnavailable
 from statedb.reading import item_by_id
 from statedb.rows import ItemRow, Removal, Step
-from statedb.work import SessionRow, WaitingRow
+from statedb.session_rows import SessionRow
+from statedb.work import WaitingRow
 from webhook.deeds import Deeds
 from webhook.means import Means
 
@@ -184,8 +185,8 @@ class Worker:
         if item is None:
             return None
         rows = work.waiting_rows(connection, item_id)
-        session = work.session_of(connection, item_id)
-        turn = work.open_turn(connection, item_id)
+        session = session_rows.session_of(connection, item_id)
+        turn = turn_rows.open_turn(connection, item_id)
         view = item_view(item)
         live = self._deeds.live(session.session_id) if session else None
         carried = set(turn.keys) if turn is not None and turn.state is TurnState.FROZEN else set()
@@ -208,7 +209,7 @@ class Worker:
             ending=tuple(row.fate.event_key for row in rows if row.fate.step is Step.ENDING),
             removes=item.removal is not Removal.KEEP,
             yields=self._deeds.yields(item_id),
-            owes_resumption=work.owed_resumption(connection, item_id) is not None,
+            owes_resumption=turn_rows.owed_resumption(connection, item_id) is not None,
         )
         return Known(item, view, known, {row.fate.event_key: row for row in rows}, session)
 

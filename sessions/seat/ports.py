@@ -17,7 +17,7 @@ from sessions.git import Remote
 from statedb.committer import Committer
 from statedb.database import Database
 from statedb.rows import ItemRow, ReplyRow
-from statedb.work import SessionRow
+from statedb.session_rows import SessionRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from eventlog.events.reply import ReplyRecorded
 from sessions.seat import records
 from sessions.seat.ports import Saying, SeatPorts, Sitter
 from sessions.seat.protocol import Answer, Declined
-from statedb import work
+from statedb import turn_rows
 from statedb.database import Connection
 from statedb.rows import ReplyRow
 from statedb.writing import write_reply
@@ -54,7 +54,7 @@ def _record(connection: Connection, ports: SeatPorts, sitter: Sitter, kind: Kind
     """Inside the committer's transaction: the session and its turn may have ended since the request came."""
     now = records.sitter(connection, sitter.token)
     turn = records.running_turn(connection, now.session)
-    earlier = work.said_in_turn(connection, turn.turn_id)
+    earlier = turn_rows.said_in_turn(connection, turn.turn_id)
     row = ports.compose(
         Saying(
             turn_id=turn.turn_id,

@@ -32,11 +32,11 @@ from domain.model import (
 )
 from domain.policy import Authorities, ItemView, Policy, Spawn
 from domain.turns import SessionState
-from statedb import work
+from statedb import session_rows, work
 from statedb.database import Connection
 from statedb.reading import FATE_COLUMNS, item_by_id, read_fate
 from statedb.rows import FateRow, ItemRow, Step
-from statedb.work import SessionRow
+from statedb.session_rows import SessionRow
 from tests.fakes.dispatching import Dispatching
 from webhook.handled import Handled
 
@@ -219,7 +219,7 @@ class Desk:
             state=SessionState.LIVE, conversation_id=None, folder="", clone="", branch="", base_sha="",
             token_sha256="", journal_offset=0, created_at_ms=1, last_turn_at_ms=1,
         )  # fmt: skip
-        self.write(lambda connection: work.write_session(connection, row))
+        self.write(lambda connection: session_rows.write_session(connection, row))
 
     def fail_start(self, *waiting: Event, thread: Thread = THREAD) -> None:
         """Let the item's start give up, and these with it."""

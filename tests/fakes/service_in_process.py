@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,10 +12,11 @@ from threading import Event as Flag
 from types import TracebackType
 from typing import Any, Self
 
-from domain.model import Account, Event, Fact, ItemId, ItemKind, Phase, Road, Snapshot, Thread
+from domain.model import Account, Event, Fact, ItemId, ItemKind, Phase, Road, Snapshot, Thread, TurnId
 from domain.ports import ItemFacts, Listing, Missing, NoAnswer, NotSent, Repository, Said, SendResult
 from githubapi.door import GitHub
 from githubapi.pulls import GitHubPulls
+from replies.record import Target
 from service import wiring
 from service.clock import SystemClock
 from service.parts import SPARE_WORKERS
@@ -26,10 +28,11 @@ from sessions.clones import CloneOrder, Clones, PreparedClone
 from sessions.git import item_branch
 from sessions.port import Harness
 from sessions.unsaved import Unsaved
-from statedb import work
+from statedb import session_rows
 from statedb.reading import item_by_id
 from statedb.rows import ItemRow
-from statedb.work import SessionRow
+from statedb.session_rows import SessionRow
+from statedb.writing import write_reply
 from tests.fakes.core import ADA, HOST, THREAD, comment, delivery
 from tests.fakes.dispatching import LIMIT_S, START_MS, EventBook
 from tests.fakes.harness import StandInHarness
@@ -199,6 +202,10 @@ class ServiceInProcess:
         self.core.committer.stop()
         for thread in self._threads:
             thread.join(LIMIT_S)
+            if thread.is_alive():
+                import faulthandler
+                import sys
+                faulthandler.dump_traceback(file=sys.__stderr__, all_threads=True)
             assert not thread.is_alive(), f"{thread.name} did not end"
 
     def __enter__(self) -> Self:
@@ -216,12 +223,24 @@ class ServiceInProcess:
         """Handle these one after another; what became of the last."""
         return [self.core.dispatcher.handle(event, delivery(road)) for event in events][-1]
 
+    def tell(self, event: Event) -> None:
+        """Handle one event, whatever becomes of it."""
+        self.arrive(event)
+
     def begin(self, number: int = 1, text: str = "", thread: Thread = THREAD) -> Event:
         """Start the thread's item and wait until the agent has the start."""
         start = comment(number, f"the-loop start {text}".strip(), thread=thread)
         self.arrive(start)
         self.wait_fates([start], "control-executed")
         return start
+
+    def record_reply(self, turn_id: TurnId, text: str) -> None:
+        """Record what the agent says through the seat during a turn."""
+        said = self.core.recorder.comment(
+            turn_id, "reply", 0, item_id=self.item_id(), target=Target(thread=THREAD, repository="o/r"), text=text,
+            now_ms=self.clock.wall_ms(), turn_id=turn_id,
+        )  # fmt: skip
+        self.core.committer.write(lambda connection: write_reply(connection, said))
 
     def advance(self, seconds: float) -> None:
         """Move the clock, and let everyone look at it."""
@@ -250,7 +269,7 @@ class ServiceInProcess:
 
     def session(self, thread: Thread = THREAD) -> SessionRow | None:
         """The item's session that has not ended."""
-        return work.session_of(self.core.database.reader(), self.item_id(thread))
+        return session_rows.session_of(self.core.database.reader(), self.item_id(thread))
 
     def fates(self, *events: Event) -> list[str]:
         """For each event its outcome, or its fate where it has none."""
@@ -323,6 +342,12 @@ class ServiceInProcess:
 def thread(number: int) -> Thread:
     """A thread of the repository."""
     return replace(THREAD, number=number)
+
+
+def texts_in(prompt: str) -> list[str]:
+    """What people wrote in a prompt, in its order."""
+    block = prompt[prompt.index("{") : prompt.rindex("}") + 1]
+    return [event["text"] for event in json.loads(block)["events"]]
 
 
 def _moment() -> None:

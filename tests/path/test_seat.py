@@ -36,11 +36,12 @@ from sessions.seat.ports import Saying, SeatPorts
 from sessions.seat.protocol import Verb, seat_environment, token_digest
 from sessions.seat.server import SeatServer
 from sessions.seat.verbs import Seat
-from statedb import work
+from statedb import session_rows, turn_rows
 from statedb.committer import Committer
 from statedb.database import Database
 from statedb.rows import EchoRow, ItemRow, ReplyRow, Rows
-from statedb.work import SessionRow, TurnRow
+from statedb.session_rows import SessionRow
+from statedb.turn_rows import TurnRow
 from statedb.writing import write_rows
 from tests.fakes.dispatching import EventBook
 from tests.fakes.repositories import SURROUNDINGS, by_hand, commit_file
@@ -140,7 +141,7 @@ class Agent:
             token_sha256=token_digest(self.token), journal_offset=0, created_at_ms=1, last_turn_at_ms=1,
         )  # fmt: skip
         room.committer.write(lambda c: write_rows(c, Rows(items={item_id: item}, threads=[(home, item_id)]), 1))
-        room.committer.write(lambda c: work.write_session(c, self.session))
+        room.committer.write(lambda c: session_rows.write_session(c, self.session))
         self.begin(self.turn_id)
 
     def begin(self, turn_id: TurnId) -> None:
@@ -149,14 +150,14 @@ class Agent:
             kind="comments", prompt="", thread=self.room.thread(self.number), tells_refused=0, follows=None,
             frozen_at_ms=1, taken_at_ms=None, interruptions=0,
         )  # fmt: skip
-        self.room.committer.write(lambda c: work.freeze(c, row, []))
-        self.room.committer.write(lambda c: work.mark_handed(c, turn_id, 2))
+        self.room.committer.write(lambda c: turn_rows.freeze(c, row, []))
+        self.room.committer.write(lambda c: turn_rows.mark_handed(c, turn_id, 2))
 
     def end_turn(self) -> None:
-        self.room.committer.write(lambda c: work.mark_ended(c, self.turn_id, TurnState.ENDED, "", "", "", "{}", 3))
+        self.room.committer.write(lambda c: turn_rows.mark_ended(c, self.turn_id, TurnState.ENDED, "", "", "", "{}", 3))
 
     def end_session(self) -> None:
-        self.room.committer.write(lambda c: work.set_session_state(c, self.session.session_id, SessionState.ENDED, 4))
+        self.room.committer.write(lambda c: session_rows.set_session_state(c, self.session.session_id, SessionState.ENDED, 4))
 
     def call(self, verb, **arguments: str) -> dict[str, Any]:
         return call(verb, arguments, seat_environment(self.room.socket_path, self.token), timeout_s=60)
@@ -267,7 +268,7 @@ def test_an_empty_text_is_not_posted(room: Room) -> None:
 
 def test_a_turn_that_a_person_stopped_posts_nothing_more(room: Room) -> None:
     agent = room.agent()
-    room.committer.write(lambda c: work.mark_cancelling(c, agent.turn_id, 5))
+    room.committer.write(lambda c: turn_rows.mark_cancelling(c, agent.turn_id, 5))
     assert "a person stopped this turn" in agent.refusal(Verb.REPLY, text="one more thing")
     assert agent.said() == []
 
