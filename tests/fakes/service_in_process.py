@@ -202,10 +202,6 @@ class ServiceInProcess:
         self.core.committer.stop()
         for thread in self._threads:
             thread.join(LIMIT_S)
-            if thread.is_alive():
-                import faulthandler
-                import sys
-                faulthandler.dump_traceback(file=sys.__stderr__, all_threads=True)
             assert not thread.is_alive(), f"{thread.name} did not end"
 
     def __enter__(self) -> Self:
