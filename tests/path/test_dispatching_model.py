@@ -62,6 +62,8 @@ class Roads(RuleBasedStateMachine):
         self.desk.carry_out()
         for number in [number for number, (fate, _) in self.fates.items() if fate is Fate.INFLIGHT]:
             self.fates[number] = self._stored(number)
+            if self.fates[number][0] is Fate.DONE:
+                assert self._phase_in_order() is Phase.RUNNING
 
     @rule()
     def restarts(self) -> None:
