@@ -16,7 +16,7 @@ SKEW_MAX_MS = 60_000
 """Beyond it, what is asked for `since` a time of ours may miss something."""
 
 WHAT_TO_DO = {
-    "unauthorized": "the token is not valid: make a new one",
+    "bad-credentials": "the token is not valid: make a new one",
     "unusable-token": "there is no usable token: set github.token_file",
     "forbidden": "the token may not do this: look at its permissions",
 }
