@@ -133,6 +133,11 @@ class Slots:
         """Hold no slot and stand in no line. Safe to repeat."""
         with self._lock:
             self._holders.discard(item_id)
+        self.leave_line(item_id)
+
+    def leave_line(self, item_id: ItemId) -> None:
+        """Stand in line no more, for nothing is wanted; a slot that is held stays held. Safe to repeat."""
+        with self._lock:
             if item_id in self._line:
                 self._line.remove(item_id)
             following = self._following()

@@ -46,8 +46,11 @@ from statedb.reading import item_by_id
 from statedb.rows import ItemRow, Removal, Step
 from statedb.session_rows import SessionRow
 from statedb.work import WaitingRow
-from webhook.deeds import Deeds
+from webhook.event_deeds import EventDeeds
+from webhook.ground import Ground
 from webhook.means import Means
+from webhook.session_deeds import SessionDeeds
+from webhook.turn_deeds import TurnDeeds
 
 STORE_PAUSE_MS = 5_000
 """Before an item is attended again whose writing the store did not take."""
@@ -75,7 +78,10 @@ class Worker:
 
     def __init__(self, means: Means) -> None:
         self._means = means
-        self._deeds = Deeds(means)
+        self._ground = Ground(means)
+        self._events = EventDeeds(self._ground)
+        self._sessions = SessionDeeds(self._ground)
+        self._turns = TurnDeeds(self._ground)
 
     def run(self) -> None:
         """Attend items until the lanes stop."""
@@ -91,8 +97,8 @@ class Worker:
         while not self._means.lanes.stopping:
             item_id = self._means.lanes.disturbed(timeout_s=1.0)
             if item_id is not None and self._is_unwanted(item_id):
-                self._deeds.interrupt(item_id)
-            self._deeds.interrupt_overdue()
+                self._sessions.interrupt(item_id)
+            self._sessions.interrupt_overdue()
 
     def recover(self) -> None:
         """Wake every item on which something is not finished; once at start."""
@@ -101,7 +107,7 @@ class Worker:
 
     def let_go(self) -> None:
         """Detach from all sessions; they go on without us."""
-        self._deeds.detach_all()
+        self._ground.sessions.drop_all()
 
     def attend(self, item_id: ItemId) -> None:
         """Do what there is to do for an item now. The caller holds the item's lane."""
@@ -133,48 +139,52 @@ class Worker:
 
     def _do(self, known: Known, act: Act) -> bool:
         """Do one act; False where nothing more can be done before something happens."""
-        deeds, item, session = self._deeds, known.item, known.session
+        events, sessions, turns = self._events, self._sessions, self._turns
+        item, session = known.item, known.session
         match act:
             case AskFact(key=key):
-                return deeds.ask(item, known.rows[key])
+                return events.ask(item, known.rows[key])
             case DecideAgain(keys=keys):
-                return deeds.decide_again([known.rows[key] for key in keys], known.view)
+                return events.decide_again([known.rows[key] for key in keys], known.view)
             case TakeBack(turn_id=turn_id):
-                return deeds.take_back(turn_id)
+                return turns.take_back(turn_id)
             case RefuseWaiting(refused=refused):
-                return deeds.refuse(item, [(known.rows[key], outcome) for key, outcome in refused])
+                return events.refuse(item, [(known.rows[key], outcome) for key, outcome in refused])
             case CancelTurn(turn_id=turn_id):
-                return deeds.cancel(item.item_id, turn_id)
+                return turns.cancel(item.item_id, turn_id)
             case Recover():
-                return session is not None and deeds.recover(session)
+                return session is not None and sessions.recover(session)
             case EndSession():
-                return session is not None and deeds.end(session)
+                return session is not None and sessions.end(session)
             case RemoveClone():
-                return deeds.remove_clone(item, [known.rows[key] for key in known.work.ending])
+                return sessions.remove_clone(item, [known.rows[key] for key in known.work.ending])
             case ConfirmEnd(keys=keys):
-                return deeds.confirm([known.rows[key] for key in keys])
+                return events.confirm([known.rows[key] for key in keys])
             case OpenSession():
-                return deeds.open(item, self._to_carry(known))
+                return sessions.open(item, self._to_carry(known))
             case Freeze(keys=keys, thread=thread):
-                return session is not None and deeds.freeze(item, session, [known.rows[key] for key in keys], thread)
+                return session is not None and turns.freeze(item, session, [known.rows[key] for key in keys], thread)
             case FreezeResumption():
-                return session is not None and deeds.freeze_resumption(item, session)
+                return session is not None and turns.freeze_resumption(item, session)
             case Hand(turn_id=turn_id):
-                return session is not None and deeds.hand(item, session, turn_id, self._to_carry(known))
+                return session is not None and turns.hand(item, session, turn_id, self._to_carry(known))
             case Repeat(turn_id=turn_id):
-                return deeds.repeat(turn_id)
+                return turns.repeat(turn_id)
             case Overdue(turn_id=turn_id):
-                return session is not None and deeds.overdue(session, turn_id)
+                return session is not None and turns.overdue(session, turn_id)
             case LetIdle():
-                return session is not None and deeds.let_idle(session)
+                return session is not None and sessions.let_idle(session)
             case FailInterrupted(turn_id=turn_id):
-                return deeds.fail_interrupted(item, turn_id)
+                return turns.fail_interrupted(item, turn_id)
             case Rest():
                 return False
             case _:
                 assert_never(act)
 
     def _rest(self, item_id: ItemId, rest: Rest) -> None:
+        """Want nothing before that time: whoever stands in line behind the item may go on."""
+        for slots in (self._means.starts, self._means.hand_overs, self._means.places):
+            slots.leave_line(item_id)
         if rest.until_ms is not None:
             self._means.lanes.wake_at(item_id, rest.until_ms)
 
@@ -188,7 +198,7 @@ class Worker:
         session = session_rows.session_of(connection, item_id)
         turn = turn_rows.open_turn(connection, item_id)
         view = item_view(item)
-        live = self._deeds.live(session.session_id) if session else None
+        live = self._ground.sessions.get(session.session_id) if session else None
         carried = set(turn.keys) if turn is not None and turn.state is TurnState.FROZEN else set()
         queued = [
             row
@@ -208,7 +218,7 @@ class Worker:
             queued=tuple(as_waiting(row) for row in queued),
             ending=tuple(row.fate.event_key for row in rows if row.fate.step is Step.ENDING),
             removes=item.removal is not Removal.KEEP,
-            yields=self._deeds.yields(item_id),
+            yields=self._sessions.yields(item_id),
             owes_resumption=turn_rows.owed_resumption(connection, item_id) is not None,
         )
         return Known(item, view, known, {row.fate.event_key: row for row in rows}, session)

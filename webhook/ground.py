@@ -1,0 +1,63 @@
+"""What all deeds stand on: the means, the sessions that this process follows, and how a deed is put down and told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from domain.model import ItemId
+from sessions.port import HarnessFailed, Live
+from statedb import turn_rows
+from statedb.database import Connection
+from statedb.work import WaitingRow
+from webhook.giving_up import Failure, Written, note_failure
+from webhook.live import LiveSessions
+from webhook.means import Means
+
+T = TypeVar("T")
+
+
+class Ground:
+    """Shared by the deeds of one worker. Safe to use from any thread."""
+
+    def __init__(self, means: Means) -> None:
+        self.means = means
+        self.sessions = LiveSessions(means)
+        self.handing: dict[ItemId, Live] = {}
+        """Hand-overs that wait for an agent which is still starting."""
+
+    def write(self, write: Callable[[Connection], T]) -> T:
+        """Run it in a transaction; what it recorded to say is published."""
+        written = self.means.committer.write(write)
+        self.means.publish()
+        return written
+
+    def tell(self, written: Written) -> None:
+        """It is on disk: the Deduper and the log may know."""
+        self.sessions.tell_written(written)
+
+    def failed(self, item_id: ItemId, rows: Sequence[WaitingRow], failure: Failure) -> None:
+        """Spend an attempt; where nothing waits it was an interrupted turn's, which counts its own."""
+        limits, recorder = self.means.limits, self.means.recorder
+
+        def write(connection: Connection) -> Written:
+            now_ms = self.means.clock()
+            if not rows:
+                turn_rows.mark_interrupted(connection, item_id)
+            return note_failure(connection, item_id, rows, failure, limits.retries_max, recorder, now_ms)
+
+        self.tell(self.write(write))
+
+    def give_back(self, item_id: ItemId) -> None:
+        """The item holds no place and no slot any more."""
+        self.means.starts.give_back(item_id)
+        self.means.hand_overs.give_back(item_id)
+        self.means.places.give_back(item_id)
+
+
+def ask_to_end(live: Live, reason: str) -> None:
+    """Ask a session to end; one that cannot be asked is ended from outside."""
+    try:
+        live.end(reason)
+    except HarnessFailed:
+        return
