@@ -31,7 +31,8 @@ from service.orders import (
 from sessions.seat.protocol import check_socket_path
 
 CONNECTIONS_MAX = 8
-ACCEPT_S = 0.5
+ACCEPT_S = 0.1
+"""Between two looks whether it shall end."""
 REQUEST_S = 10.0
 """How long a request may take to come, and an answer to be read."""
 ANSWER_S = 60.0
@@ -105,9 +106,9 @@ class ControlSocket:
             connection, _ = listener.accept()
         except TimeoutError:
             return
-        except OSError as fault:  # out of descriptors: those who are served give theirs back
-            log.warning("the operator's socket could not accept: %s", fault)
-            self._stopping.wait(ACCEPT_S)
+        except OSError as fault:
+            if not self._stopping.wait(ACCEPT_S):  # out of descriptors: those who are served give theirs back
+                log.warning("the operator's socket could not accept: %s", fault)
             return
         with self._changed:
             is_full = self._served >= CONNECTIONS_MAX
