@@ -54,10 +54,11 @@ def read_target(written: str) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Makes reply rows. `new_id` gives a fresh id of 16 to 32 hexadecimal digits."""
+    """Makes reply rows. `new_id` gives a fresh id of 16 to 32 hexadecimal digits; `mask` hides the service's secrets."""
 
     sealer: Sealer
     new_id: Callable[[], str]
+    mask: Callable[[str], str] = str
 
     def comment(
         self, origin: str, kind: str, number: int, *, item_id: ItemId, target: Target, text: str, now_ms: int,
@@ -67,7 +68,7 @@ class Recorder:
         key for what we say about an event."""
         reply_id = self.new_id()
         marker = self.sealer.line(reply_id, 0, target.thread)
-        said = without_markers(text)
+        said = without_markers(self.mask(text))
         return ReplyRow(
             reply_id=reply_id, origin=origin, kind=kind, number=number, item_id=item_id, turn_id=turn_id,
             channel=THREAD, target=target.write(), whole=said, body=f"{cut_to_fit(said)}\n\n{marker}", marker=marker,

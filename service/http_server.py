@@ -6,11 +6,6 @@ import socket
 import threading
 
 import uvicorn
-from fastapi import FastAPI
-
-KEEP_ALIVE_S = 30
-DRAIN_S = 5
-START_S = 15.0
 
 
 class ServerFailed(Exception):
@@ -27,8 +22,8 @@ class HttpServer:
         self._server: uvicorn.Server | None = None
         self._stopping = threading.Event()
 
-    def bind(self, app: FastAPI) -> None:
-        """Take the address for the app. Raises ServerFailed where it is taken or not ours."""
+    def bind(self, config: uvicorn.Config) -> None:
+        """Take the address for what the configuration serves. Raises ServerFailed where it is taken or not ours."""
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -41,17 +36,6 @@ class HttpServer:
                 f"cannot listen on {self._host}:{self._port} ({error.strerror}); set webhook.port to another one"
             ) from error
         self._socket = listener
-        config = uvicorn.Config(
-            app,
-            loop="uvloop",
-            http="httptools",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_S,
-            timeout_graceful_shutdown=DRAIN_S,
-            lifespan="off",
-        )
         self._server = uvicorn.Server(config)
 
     @property

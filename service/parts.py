@@ -24,6 +24,7 @@ from sessions.seat.server import SeatServer
 from sessions.seat.verbs import Seat
 from webhook.app import Readiness, create_app
 from webhook.intake import WebhookSettings
+from webhook.wire import server_config
 from webhook.worker import Worker
 
 SPARE_WORKERS = 4
@@ -123,7 +124,7 @@ def webhook(
             emit=journal.emit,
             parsers=parsers,
         )
-        server.bind(app)
+        server.bind(server_config(app, journal.emit))
 
     resource = Threads(
         "webhook",

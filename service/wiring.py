@@ -91,7 +91,7 @@ def build(
     state = StateFolder(settings.state)
     outside = ports or make_ports(settings, state, environment)
     webhook_secrets = settings.secrets() if settings.webhook.enabled else ()
-    hidden = {secret.decode() for secret in webhook_secrets} | {settings.token()} - {""}
+    hidden = hidden_values(settings)
     journal = Journal(state.event_log, lambda: clock.wall_ms() / 1000, SOURCE, hidden)
     core = build_core(settings, clock, state, outside, journal.emit)
     means = build_means(settings, clock, state, outside, core, journal.emit)
@@ -142,7 +142,7 @@ def build_core(
     )
     deduper = Deduper(settings.routing.dedup_cache_size)
     deduper.adopt(committer.before_run(lambda c: facts.newest_keys(c, settings.routing.dedup_cache_size)))
-    recorder = Recorder(sealer, new_id)
+    recorder = Recorder(sealer, new_id, Masker(hidden_values(settings)).mask)
     publisher = Publisher(
         database,
         committer,
@@ -227,7 +227,7 @@ def build_seat(
 
     def events(work_items: Sequence[str], limit: int) -> Sequence[str]:
         entries = [entry for name in work_items for entry in reader.last(Query(work_item=name), limit)]
-        return list(as_jsonl(entries))[-limit:]
+        return list(as_jsonl(sorted(entries, key=lambda entry: entry.time_ms)))[-limit:]
 
     def compose(saying: Saying) -> ReplyRow:
         return core.recorder.comment(
@@ -262,6 +262,12 @@ def build_seat(
         stopping,
     )
     return parts.SeatPart(seat, SeatServer(state.sockets / SEAT_SOCKET, seat.answer, spawn), stopping)
+
+
+def hidden_values(settings: Settings) -> set[str]:
+    """The exact secrets that no log line and no comment may hold."""
+    secrets_set = settings.secrets() if settings.webhook.enabled else ()
+    return {secret.decode("utf-8", "replace") for secret in secrets_set} | ({settings.token()} - {""})
 
 
 def new_id() -> str:

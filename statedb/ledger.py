@@ -76,6 +76,19 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A part that may be claimed, as it was found; `due_at_ms` is when, any time gone by: now."""
+
+    reply_id: str
+    part: int
+    fence: int
+    state: PartState
+    becomes: PartState
+    """Its state in the claimer's hands."""
+    due_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A part in somebody's hands; every later write quotes `fence`, so that who lost it cannot write any more."""
 
@@ -106,31 +119,50 @@ Lanes = Mapping[str, bool]
 """The channels that we send by, and whether what goes to one thread by them keeps its order. Those that do go first."""
 
 
-def due_at(connection: apsw.Connection, lanes: Lanes, alive_ms: int) -> int | None:
-    """When the next part may be claimed; 0 or any time gone by: now. None where nothing waits for its time."""
-    row = connection.execute(
-        _DUE_AT,
-        {"lanes": json.dumps(dict(lanes)), "alive": alive_ms},
-    ).fetchone()
-    return row[0] if row else None
-
-
-def claim_due(connection: apsw.Connection, lanes: Lanes, lease: Lease, alive_ms: int) -> Claim | None:
-    """Take the next part that is due, to send it or to ask for it; None where there is none.
+def next_due(connection: apsw.Connection, lanes: Lanes, now_ms: int, alive_ms: int) -> Candidate | None:
+    """The part that is to be sent or asked for next; where none is due, the one that will be first; None where there is none.
 
     A part never tried is due whatever its time says. Parts that expired by `alive_ms` are left alone.
     """
-    return _claim(connection, _CLAIM_DUE, lease, {"lanes": json.dumps(dict(lanes)), "alive": alive_ms})
+    return _candidate(connection, _NEXT_DUE, {"lanes": _written(lanes), "now": now_ms, "alive": alive_ms})
 
 
-def claim_lapsed(connection: apsw.Connection, lanes: Lanes, lease: Lease) -> Claim | None:
-    """Take over a part whose sender did not come back before its lease ended, whoever it was."""
-    return _claim(connection, _CLAIM_LAPSED, lease, {"lanes": json.dumps(dict(lanes))})
+def next_lapsed(connection: apsw.Connection, lanes: Lanes, now_ms: int) -> Candidate | None:
+    """A part whose sender did not come back before its lease ended, whoever it was."""
+    return _candidate(connection, _NEXT_LAPSED, {"lanes": _written(lanes), "now": now_ms})
 
 
-def claim_expired(connection: apsw.Connection, lanes: Lanes, lease: Lease, alive_ms: int) -> Claim | None:
-    """Take a part that nobody is sending and whose time is over, to abandon it; its state stays until then."""
-    return _claim(connection, _CLAIM_EXPIRED, lease, {"lanes": json.dumps(dict(lanes)), "alive": alive_ms})
+def next_expired(connection: apsw.Connection, lanes: Lanes, now_ms: int, alive_ms: int) -> Candidate | None:
+    """A part that nobody is sending and whose time was over by `alive_ms`."""
+    return _candidate(connection, _NEXT_EXPIRED, {"lanes": _written(lanes), "now": now_ms, "alive": alive_ms})
+
+
+def claim(connection: apsw.Connection, candidate: Candidate, lease: Lease) -> Claim | None:
+    """Take a part; None where somebody else has taken it since it was looked up, or where it is delivered by now.
+
+    Looking up is apart, on a connection that only reads, because it may take long and holds up nobody there. It cannot
+    grow wrong: what is first in its lane stays first, and whoever takes it changes its fence.
+    """
+    row = connection.execute(
+        _CLAIM,
+        {
+            "reply": candidate.reply_id, "number": candidate.part, "found": candidate.fence, "state": candidate.state,
+            "becomes": candidate.becomes, "owner": lease.owner_id, "until": lease.until_ms,
+        },
+    ).fetchone()  # fmt: skip
+    if row is None:
+        return None
+    origin, turn_id, channel, target, created_at = connection.execute(
+        "SELECT origin, turn_id, channel, target, created_at FROM replies WHERE reply_id = ?", (row[0],)
+    ).get
+    part = Claim(
+        reply_id=row[0], part=row[1], fence=row[2], state=PartState(row[3]), wire=Wire(row[4]), attempts=row[5],
+        body=row[6], failed_unsent=row[7] == _NOT_SENT, tried_at_ms=row[8], first_server_time_ms=row[9],
+        questions=row[10], absent_since_ms=row[11], origin=origin, turn_id=turn_id, channel=channel, target=target,
+        recorded_at_ms=created_at,
+    )  # fmt: skip
+    _log(connection, part, lease.now_ms, f"claimed {lease.owner_id}")
+    return part
 
 
 def may_leave(connection: apsw.Connection, claim: Claim, now_ms: int) -> bool:
@@ -196,64 +228,46 @@ def clamp(connection: apsw.Connection, now_ms: int, *, wait_max_ms: int, lease_m
 
 _OPEN_STATES = "('queued', 'waiting', 'sending', 'unknown')"
 
-# Only the first open part of a lane may be claimed: whatever is sent, waits or is in doubt holds back what comes after it.
-_OPEN = (
-    "WITH open AS (SELECT p.reply_id, p.part, p.state, p.retry_at, p.lease_until, r.expires_at, l.value AS keeps_order,"  # noqa: S608
+# Only the first open part of a lane is ever found: whatever is sent, waits or is in doubt holds back what comes after it.
+_NEXT_DUE = (
+    "WITH open AS (SELECT p.reply_id, p.part, p.fence, p.state, p.retry_at, r.expires_at, l.value AS keeps_order,"  # noqa: S608
+    " max(CASE p.state WHEN 'queued' THEN 0 ELSE p.retry_at END, coalesce(p.lease_until, 0)) AS due_at,"
     " row_number() OVER (PARTITION BY r.channel, CASE WHEN l.value"
     " THEN json_array(r.target ->> 0, r.target ->> 1, r.target ->> 2) ELSE r.reply_id END"
     " ORDER BY r.created_at, r.number, r.reply_id, p.part) AS place"
     " FROM reply_parts p JOIN replies r ON r.reply_id = p.reply_id JOIN json_each(:lanes) l ON l.key = r.channel"
-    f" WHERE p.state IN {_OPEN_STATES}) "
+    f" WHERE p.state IN {_OPEN_STATES})"
+    " SELECT reply_id, part, fence, state, CASE state WHEN 'unknown' THEN state ELSE 'sending' END, due_at FROM open"
+    " WHERE place = 1 AND state <> 'sending' AND expires_at > :alive"
+    " ORDER BY due_at > :now, due_at <= :now AND NOT keeps_order,"
+    " CASE WHEN due_at > :now THEN due_at ELSE retry_at END, reply_id LIMIT 1"
 )
-_DUE_AT = (
-    f"{_OPEN} SELECT min(max(CASE state WHEN 'queued' THEN 0 ELSE retry_at END, coalesce(lease_until, 0)))"  # noqa: S608
-    " FROM open WHERE place = 1 AND state <> 'sending' AND expires_at > :alive"
+_LEFT_ALONE = (
+    "SELECT p.reply_id, p.part, p.fence, p.state, p.state, :now FROM reply_parts p"
+    " JOIN replies r ON r.reply_id = p.reply_id JOIN json_each(:lanes) l ON l.key = r.channel"
+    " WHERE coalesce(p.lease_until, 0) <= :now"
 )
-_TAKE = "fence = fence + 1, owner_id = :owner, lease_until = :until"
-_TAKEN = (
+_NEXT_LAPSED = f"{_LEFT_ALONE} AND p.state = 'sending' LIMIT 1"
+_NEXT_EXPIRED = f"{_LEFT_ALONE} AND p.state IN ('queued', 'waiting', 'unknown') AND r.expires_at <= :alive LIMIT 1"
+_CLAIM = (
+    "UPDATE reply_parts SET fence = fence + 1, state = :becomes, owner_id = :owner, lease_until = :until"
+    " WHERE reply_id = :reply AND part = :number AND fence = :found AND state = :state"
     " RETURNING reply_id, part, fence, state, wire, attempts, body, fail_class, dispatched_at_local,"
     " first_dispatched_at_server, probes, absent_since"
 )
-_PARTS = (
-    "SELECT p.reply_id, p.part FROM reply_parts p JOIN replies r ON r.reply_id = p.reply_id"
-    " JOIN json_each(:lanes) l ON l.key = r.channel WHERE coalesce(p.lease_until, 0) <= :now"
-)
-_CLAIM_DUE = (
-    f"{_OPEN} UPDATE reply_parts SET {_TAKE}, state = CASE state WHEN 'unknown' THEN state ELSE 'sending' END"  # noqa: S608
-    " WHERE (reply_id, part) = (SELECT reply_id, part FROM open WHERE place = 1 AND expires_at > :alive"
-    " AND coalesce(lease_until, 0) <= :now"
-    " AND (state = 'queued' OR (state IN ('waiting', 'unknown') AND retry_at <= :now))"
-    f" ORDER BY keeps_order DESC, retry_at, reply_id LIMIT 1) {_TAKEN}"
-)
-_CLAIM_LAPSED = (
-    f"UPDATE reply_parts SET {_TAKE} WHERE (reply_id, part) ="  # noqa: S608
-    f" ({_PARTS} AND p.state = 'sending' LIMIT 1) {_TAKEN}"
-)
-_CLAIM_EXPIRED = (
-    f"UPDATE reply_parts SET {_TAKE} WHERE (reply_id, part) ="  # noqa: S608
-    f" ({_PARTS} AND p.state IN ('queued', 'waiting', 'unknown') AND r.expires_at <= :alive LIMIT 1) {_TAKEN}"
-)
 
 
-def _claim(
-    connection: apsw.Connection, statement: str, lease: Lease, bindings: Mapping[str, str | int]
-) -> Claim | None:
-    row = connection.execute(
-        statement, {**bindings, "owner": lease.owner_id, "now": lease.now_ms, "until": lease.until_ms}
-    ).fetchone()
+def _candidate(connection: apsw.Connection, query: str, bindings: Mapping[str, str | int]) -> Candidate | None:
+    row = connection.execute(query, bindings).fetchone()
     if row is None:
         return None
-    origin, turn_id, channel, target, created_at = connection.execute(
-        "SELECT origin, turn_id, channel, target, created_at FROM replies WHERE reply_id = ?", (row[0],)
-    ).get
-    claim = Claim(
-        reply_id=row[0], part=row[1], fence=row[2], state=PartState(row[3]), wire=Wire(row[4]), attempts=row[5],
-        body=row[6], failed_unsent=row[7] == _NOT_SENT, tried_at_ms=row[8], first_server_time_ms=row[9],
-        questions=row[10], absent_since_ms=row[11], origin=origin, turn_id=turn_id, channel=channel, target=target,
-        recorded_at_ms=created_at,
-    )  # fmt: skip
-    _log(connection, claim, lease.now_ms, f"claimed {lease.owner_id}")
-    return claim
+    return Candidate(
+        reply_id=row[0], part=row[1], fence=row[2], state=PartState(row[3]), becomes=PartState(row[4]), due_at_ms=row[5]
+    )
+
+
+def _written(lanes: Lanes) -> str:
+    return json.dumps(dict(lanes))
 
 
 _NOT_SENT = "not-sent"

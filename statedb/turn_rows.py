@@ -174,7 +174,12 @@ def mark_handed(connection: Connection, turn_id: TurnId, now_ms: int) -> bool:
         "UPDATE turns SET state = 'handed', handed_at = ? WHERE turn_id = ? AND state IN ('frozen', 'interrupted')",
         (now_ms, turn_id),
     )
-    return bool(connection.changes())
+    handed = bool(connection.changes())
+    connection.execute(
+        "UPDATE sessions SET waits_for_person = 0 WHERE session_id = (SELECT session_id FROM turns WHERE turn_id = ?)",
+        (turn_id,),
+    )
+    return handed
 
 
 def mark_taken(connection: Connection, turn_id: TurnId, receipt: str, now_ms: int) -> list[FateRow]:

@@ -6,16 +6,18 @@ import dataclasses
 from typing import TypedDict
 
 from domain.decision import Ambiguous, Apply, Decision, Queue, Reject
-from domain.model import Account, Event, Fact, Fate, Operator, Outcome
+from domain.model import Account, Delivery, Event, EventKey, Fact, Fate, Operator, Outcome, PassReason
 from domain.policy import Policy, View
 from eventlog.event import LogEvent
 from eventlog.events.control import ControlAmbiguous, ControlCommand, ControlExecuted, ControlRejected
 from eventlog.events.dispatch import (
+    DispatchAccepted,
     DispatchQueued,
     DispatchRearmed,
     DispatchSettled,
     DispatchUnhandled,
 )
+from eventlog.events.routing import RoutingDropped
 from statedb import codec
 from statedb.rows import FateRow, ItemRow, Step
 
@@ -67,8 +69,6 @@ def log_lines(event: Event, item: ItemRow, row: FateRow, decision: Decision) -> 
             lines.append(ControlAmbiguous(verbs=verbs, actor=actor, **about))
         case Queue(rearm=True):
             lines.append(DispatchRearmed(**about))
-        case _:
-            pass
     return lines + _of_fate(row, actor, about)
 
 
@@ -105,3 +105,30 @@ def _own_fields(decision: Decision) -> dict[str, object]:
     if isinstance(decision, Apply):
         fields["verb"] = decision.command.verb
     return fields
+
+
+def dropped_line(event: Event, delivery: Delivery, reason: PassReason) -> LogEvent:
+    """What the log says of an event that the Router let pass."""
+    actor = event.actor.login if isinstance(event.actor, Account) else None
+    return RoutingDropped(
+        delivery_id=delivery.delivery_id,
+        event_key=event.key,
+        work_item=str(event.label),
+        reason=reason,
+        road=delivery.road,
+        github_event=event.fact,
+        action=event.change,
+        actor=actor,
+    )
+
+
+def accepted_line(event: Event, key: EventKey, delivery: Delivery) -> LogEvent:
+    """What the log says of an event that is on disk."""
+    return DispatchAccepted(
+        delivery_id=delivery.delivery_id,
+        event_key=key,
+        work_item=str(event.label),
+        road=delivery.road,
+        kind=event.fact,
+        actor=event.actor.login if isinstance(event.actor, Account) else None,
+    )

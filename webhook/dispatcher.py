@@ -30,10 +30,7 @@ from domain.decision import (
     Suppress,
     Withdraw,
 )
-from domain.keys import text_key
 from domain.model import (
-    Account,
-    Change,
     Delivery,
     Event,
     EventKey,
@@ -46,8 +43,7 @@ from domain.model import (
 )
 from domain.policy import ItemView, Policy, View, decide, judge_again
 from eventlog.event import LogEvent
-from eventlog.events.dispatch import DispatchAccepted, DispatchDuplicate
-from eventlog.events.routing import RoutingDropped
+from eventlog.events.dispatch import DispatchDuplicate
 from replies.record import SEEN, Recorder
 from statedb import reading
 from statedb.committer import BlockingNotifier, Committer, Notifier, Ticket
@@ -58,12 +54,11 @@ from statedb.rows import (
     ItemRow,
     PinnedAccount,
     Step,
-    TextRow,
     derived_fate,
     derived_outcome,
 )
 from statedb.writing import write_rows
-from webhook import commands, decisions
+from webhook import commands, decisions, known_texts
 from webhook.batch import Batch
 from webhook.handled import Handled, Status, Submission
 from webhook.own_words import own_words
@@ -143,7 +138,7 @@ class Dispatcher:
     def __call__(self, connection: Connection, batch: Sequence[Submission]) -> Sequence[Handled]:
         """The committer's plan: decide the batch in order and write its rows, inside the open transaction."""
         events = [submission.event for submission in batch]
-        keys = {event.key for event in events if event.key} | {_creation_key(event) for event in events}
+        keys = {event.key for event in events if event.key} | {known_texts.creation_key(event) for event in events}
         state = Batch(connection, reading.see(connection, events, keys), self._clock())
         handled = [self._one(state, submission) for submission in batch]
         write_rows(connection, state.rows, state.now_ms)
@@ -174,22 +169,10 @@ class Dispatcher:
         item = state.claim_item(event)
         view = state.view(event, item)
         view = replace(view, item=replace(view.item, snapshot=facts.snapshot, is_gone=facts.is_gone))
-        event, view = self._as_first_read(event, view, row)
+        event, view = known_texts.as_first_read(event, view, row, self.policy.authorities)
         decided = self._carry(state, event, row.event_key, item, view, attempts=row.attempts)
         write_rows(connection, state.rows, state.now_ms)
         return self._handled(state, Status.ACCEPTED, decided)
-
-    def _as_first_read(self, event: Event, view: View, row: FateRow) -> tuple[Event, View]:
-        """The event and its text as they stood at the first decision: a comment that waited meanwhile may have been
-        edited by anybody, and no command gets in that way."""
-        if row.verb is None and not event.edited_unseen and event.change is Change.CREATED:
-            event = replace(event, reading=None)
-        if view.text is None:
-            return event, view
-        is_trusted = self.policy.authorities.may(event.editor)
-        verbs = tuple(verb for verb in verbs_of(event) if is_trusted and verb is not row.verb)
-        text = replace(view.text, updated_at_ms=0, body_sha256="", verbs=verbs, is_waiting=False)
-        return event, replace(view, text=text)
 
     def _dispatch_one(self, event: Event, item: ItemView) -> Outcome | None:
         """Judge once more what is about to be handed over: why it may not be, or None. The item's lease is held."""
@@ -200,7 +183,7 @@ class Dispatcher:
     # The steps of the plan
 
     def _one(self, state: Batch, submission: Submission) -> Handled:
-        event, delivery = _as_known(state, submission.event), submission.delivery
+        event, delivery = known_texts.as_known(state, submission.event), submission.delivery
         own_id = self._own_accounts.get(event.thread.host)
         ours = own_words(state, event, own_id, self._recorder.sealer) or self._not_allowed(event)
         if ours is not None:
@@ -219,9 +202,9 @@ class Dispatcher:
         self._pin(state, event)
         item = state.claim_item(event)
         view = state.view(event, item)
-        row = self._carry(state, event, key, item, _unread(view) if known else view)
+        row = self._carry(state, event, key, item, known_texts.unread(view) if known else view)
         state.rows.deliveries.append(_arrival(delivery, key, state.now_ms, row.fate))
-        state.log.insert(0, _accepted(event, key, delivery))
+        state.log.insert(0, decisions.accepted_line(event, key, delivery))
         return self._handled(state, Status.ACCEPTED, row, keyed=keyed)
 
     def _carry(
@@ -229,7 +212,7 @@ class Dispatcher:
     ) -> FateRow:
         """Decide one event and put down what follows from it."""
         decision = decide(event, view, self.policy)
-        self._remember_text(state, event, key, item, decision)
+        known_texts.remember(state, event, key, item, decision)
         blank = FateRow(
             event_key=key,
             item_id=item.item_id,
@@ -378,17 +361,7 @@ class Dispatcher:
         )
 
     def _passed(self, event: Event, delivery: Delivery, reason: PassReason) -> Handled:
-        actor = event.actor.login if isinstance(event.actor, Account) else None
-        line = RoutingDropped(
-            delivery_id=delivery.delivery_id,
-            event_key=event.key,
-            work_item=str(event.label),
-            reason=reason,
-            road=delivery.road,
-            github_event=event.fact,
-            action=event.change,
-            actor=actor,
-        )
+        line = decisions.dropped_line(event, delivery, reason)
         return Handled(status=Status.IGNORED, event_key=event.key, reason=reason, log=(line,))
 
     def _not_allowed(self, event: Event) -> PassReason | None:
@@ -411,53 +384,6 @@ class Dispatcher:
         if ignored:
             self._say(state, event, item, "refusal", texts.edited_command())
 
-    def _remember_text(self, state: Batch, event: Event, key: EventKey, item: ItemRow, decision: Decision) -> None:
-        """Keep the newest version of a comment or review; a withdrawal keeps that it is gone."""
-        if event.fact not in (Fact.COMMENT, Fact.REVIEW, Fact.INLINE) or isinstance(decision, (Settle, Replace)):
-            return
-        known = state.text_of(event)
-        if event.change is not Change.DELETED and known is not None and known.updated_at_ms >= event.updated_at_ms:
-            return
-        if event.change is Change.DELETED:
-            known = known or TextRow(
-                host=event.thread.host, fact=event.fact, object_id=event.object_id, item_id=item.item_id, event_key=key,
-                updated_at_ms=event.updated_at_ms, body_sha256="", verbs=(),
-            )  # fmt: skip
-            state.put_text(replace(known, deleted_at_ms=state.now_ms))
-            return
-        state.put_text(
-            TextRow(
-                host=event.thread.host, fact=event.fact, object_id=event.object_id, item_id=item.item_id, event_key=key,
-                updated_at_ms=event.updated_at_ms, body_sha256=event.body_sha256, verbs=verbs_of(event),
-            )
-        )  # fmt: skip
-
-
-def _creation_key(event: Event) -> EventKey:
-    if event.fact in (Fact.COMMENT, Fact.REVIEW, Fact.INLINE):
-        return text_key(event.thread.host, event.fact, event.object_id)
-    return event.key or EventKey("")
-
-
-def _as_known(state: Batch, event: Event) -> Event:
-    """The event as it stands against what we know of its text: an edit of an unknown text is its first reading; a text
-    that says what we already know is the event that brought it."""
-    if event.change is not Change.EDITED:
-        return event
-    text = state.text_of(event)
-    if text is None:
-        created = _creation_key(event)
-        return replace(event, change=Change.CREATED, key=created, edited_unseen=True)
-    if text.body_sha256 != event.body_sha256:
-        return event
-    is_creation = text.event_key == _creation_key(event)
-    return replace(event, key=text.event_key, change=Change.CREATED if is_creation else Change.EDITED)
-
-
-def _unread(view: View) -> View:
-    """The view for an event that claims its own released row: what we read of its text then is no newer version."""
-    return view if view.text is None or view.text.is_deleted else replace(view, text=None)
-
 
 def _may_be_claimed(rows: Sequence[FateRow]) -> bool:
     return derived_fate(rows) is Fate.UNHANDLED and not any(row.gave_up for row in rows)
@@ -470,15 +396,4 @@ def _arrival(delivery: Delivery, key: EventKey, now_ms: int, fate: Fate) -> Deli
         event_key=key,
         at_ms=now_ms,
         resolved=fate in (Fate.DONE, Fate.SETTLED),
-    )
-
-
-def _accepted(event: Event, key: EventKey, delivery: Delivery) -> DispatchAccepted:
-    return DispatchAccepted(
-        delivery_id=delivery.delivery_id,
-        event_key=key,
-        work_item=str(event.label),
-        road=delivery.road,
-        kind=event.fact,
-        actor=event.actor.login if isinstance(event.actor, Account) else None,
     )

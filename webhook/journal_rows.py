@@ -97,8 +97,6 @@ class JournalRows:
                         setting=answered.reason,
                     )
                 )
-            case _:
-                pass
 
     def _started(self, connection: Connection, session: SessionRow, started: Started, applied: Applied) -> None:
         session_rows.note_conversation(connection, session.session_id, started.conversation_id)
