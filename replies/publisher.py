@@ -24,7 +24,7 @@ from replies.record import Target, read_target
 from replies.steady import SteadyClock
 from statedb import ledger
 from statedb.database import Connection, Database, StoreUnavailable
-from statedb.ledger import Claim, Lease, Noted, Owner, PartState, Wire
+from statedb.ledger import Candidate, Claim, Lease, Noted, Owner, PartState, Wire
 
 SWEEP_S = 60.0
 """Between two sweeps, and the longest time that a publisher rests."""
@@ -108,12 +108,11 @@ class Publisher:
         self._write_owed()
         if self._clock.now_ms() >= self._next_sweep_ms:
             self._sweep()
-        rest_s = self._rest_s()
-        if rest_s > 0:
-            return rest_s
-        claim = self._committer.write(
-            lambda connection: ledger.claim_due(connection, LANES, self._lease(), self._clock.agreed_ms())
-        )
+        now_ms = self._clock.now_ms()
+        candidate = ledger.next_due(self._database.reader(), LANES, now_ms, self._clock.agreed_ms())
+        if candidate is None or candidate.due_at_ms > now_ms:
+            return self._rest_s(candidate, now_ms)
+        claim = self._claim(candidate)
         if claim is None:
             return LOST_CLAIM_PAUSE_S
         if claim.state is PartState.UNKNOWN:
@@ -131,11 +130,15 @@ class Publisher:
             log.exception("a reply could not be published")
         return FAULT_PAUSE_S
 
-    def _rest_s(self) -> float:
+    def _rest_s(self, candidate: Candidate | None, now_ms: int) -> float:
         """Until something is due or the next sweep."""
-        due_ms = ledger.due_at(self._database.reader(), LANES, self._clock.agreed_ms())
-        next_ms = self._next_sweep_ms if due_ms is None else min(due_ms, self._next_sweep_ms)
-        return max(0.0, (next_ms - self._clock.now_ms()) / 1000)
+        next_ms = self._next_sweep_ms if candidate is None else min(candidate.due_at_ms, self._next_sweep_ms)
+        return max(0.0, (next_ms - now_ms) / 1000)
+
+    def _claim(self, candidate: Candidate) -> Claim | None:
+        now_ms = self._clock.now_ms()
+        lease = Lease(owner_id=self._owner.owner_id, now_ms=now_ms, until_ms=now_ms + round(LEASE_S * 1000))
+        return self._committer.write(partial(ledger.claim, candidate=candidate, lease=lease))
 
     def _send(self, claim: Claim) -> None:
         channel, now_ms = CHANNELS[claim.channel], self._clock.now_ms()
@@ -215,7 +218,8 @@ class Publisher:
 
     def _sweep_lapsed(self) -> None:
         for _ in range(SWEPT_MAX):
-            claim = self._committer.write(lambda connection: ledger.claim_lapsed(connection, LANES, self._lease()))
+            candidate = ledger.next_lapsed(self._database.reader(), LANES, self._clock.now_ms())
+            claim = self._claim(candidate) if candidate is not None else None
             if claim is None:
                 return
             if claim.wire is Wire.NEVER:
@@ -227,9 +231,10 @@ class Publisher:
 
     def _sweep_expired(self) -> None:
         for _ in range(SWEPT_MAX):
-            claim = self._committer.write(
-                lambda connection: ledger.claim_expired(connection, LANES, self._lease(), self._clock.agreed_ms())
+            candidate = ledger.next_expired(
+                self._database.reader(), LANES, self._clock.now_ms(), self._clock.agreed_ms()
             )
+            claim = self._claim(candidate) if candidate is not None else None
             if claim is None:
                 return
             self._conclude(_Conclusion(claim=claim, following=Abandon("expired")))
@@ -276,10 +281,6 @@ class Publisher:
 
     def _tried(self, claim: Claim, sends: int) -> Tried:
         return Tried(sends=sends, failed_unsent_before=claim.failed_unsent, now_ms=self._clock.now_ms())
-
-    def _lease(self) -> Lease:
-        now_ms = self._clock.now_ms()
-        return Lease(owner_id=self._owner.owner_id, now_ms=now_ms, until_ms=now_ms + round(LEASE_S * 1000))
 
 
 def _server_time_ms(result: SendResult) -> int | None:

@@ -13,7 +13,9 @@ from domain.model import Thread
 from domain.sending import Abandon, Dead, Delivered, Doubt, Following, Wait
 from statedb import ledger
 from statedb.database import Connection
-from statedb.ledger import Claim, Lease, Noted, Owner, PartState, Wire
+from statedb.ledger import Candidate, Claim, Lease, Noted, Owner, PartState, Wire
+from statedb.rows import EchoRow, Rows
+from statedb.writing import write_rows
 from tests.fakes.publishing import LIMIT_S, START_MS, HandClock, Store
 
 THREAD = Thread(host="github.com", repository_id=7, number=15)
@@ -31,8 +33,28 @@ def lease(now_ms: int = START_MS, owner_id: str = "owner-1") -> Lease:
     return Lease(owner_id=owner_id, now_ms=now_ms, until_ms=now_ms + LEASE_MS)
 
 
-def claim(store: Store, now_ms: int = START_MS, owner_id: str = "owner-1", lanes: ledger.Lanes = LANES) -> Claim | None:
-    return store.committer.write(partial(ledger.claim_due, lanes=lanes, lease=lease(now_ms, owner_id), alive_ms=now_ms))
+def find(
+    store: Store, now_ms: int = START_MS, lanes: ledger.Lanes = LANES, alive_ms: int | None = None
+) -> Candidate | None:
+    return ledger.next_due(store.database.reader(), lanes, now_ms, now_ms if alive_ms is None else alive_ms)
+
+
+def take(store: Store, candidate: Candidate | None, now_ms: int, owner_id: str = "owner-1") -> Claim | None:
+    if candidate is None or candidate.due_at_ms > now_ms:
+        return None
+    return store.committer.write(partial(ledger.claim, candidate=candidate, lease=lease(now_ms, owner_id)))
+
+
+def claim(store: Store, now_ms: int = START_MS, owner_id: str = "owner-1") -> Claim | None:
+    return take(store, find(store, now_ms), now_ms, owner_id)
+
+
+def take_over(store: Store, now_ms: int = START_MS + LEASE_MS) -> Claim | None:
+    return take(store, ledger.next_lapsed(store.database.reader(), LANES, now_ms), now_ms, "owner-2")
+
+
+def expire(store: Store, now_ms: int) -> Claim | None:
+    return take(store, ledger.next_expired(store.database.reader(), LANES, now_ms, now_ms), now_ms, "owner-2")
 
 
 def claimed(store: Store, now_ms: int = START_MS, owner_id: str = "owner-1") -> Claim:
@@ -52,7 +74,8 @@ def conclude(store: Store, part: Claim, following: Following, server_time_ms: in
 
 
 def due_at(store: Store, alive_ms: int = START_MS) -> int | None:
-    return ledger.due_at(store.database.reader(), LANES, alive_ms)
+    candidate = find(store, alive_ms=alive_ms)
+    return candidate.due_at_ms if candidate else None
 
 
 def test_a_claim_says_all_that_sending_needs(store: Store) -> None:
@@ -72,8 +95,10 @@ def test_many_that_claim_at_once_share_the_parts_without_a_double(store: Store) 
     got: list[str] = []
 
     def work(owner_id: str) -> None:
-        while (part := claim(store, owner_id=owner_id)) is not None:
-            got.append(part.reply_id)
+        while find(store) is not None:
+            part = claim(store, owner_id=owner_id)
+            if part is not None:
+                got.append(part.reply_id)
 
     threads = [threading.Thread(target=work, args=(f"owner-{number}",)) for number in range(4)]
     for thread in threads:
@@ -83,10 +108,22 @@ def test_many_that_claim_at_once_share_the_parts_without_a_double(store: Store) 
     assert len(got) == len(set(got)) == 40
 
 
+def test_what_was_found_and_taken_or_echoed_meanwhile_is_not_claimed(store: Store) -> None:
+    reply_id = store.comment(THREAD)
+    found = find(store)
+    part = take(store, found, START_MS, "owner-2")
+    assert part is not None
+    assert take(store, found, START_MS) is None
+    conclude(store, part, Wait(at_ms=START_MS, reason="connect", spends=False))
+    waiting = find(store)
+    rows = Rows(echoes=[EchoRow(reply_id=reply_id, part=0, provider_id=7, url="u")])
+    store.committer.write(partial(write_rows, rows=rows, now_ms=START_MS))
+    assert take(store, waiting, START_MS) is None
+
+
 def test_a_channel_that_nobody_serves_is_left_alone(store: Store) -> None:
     store.comment(THREAD)
-    assert claim(store, lanes={"reaction": False}) is None
-    assert ledger.due_at(store.database.reader(), {"reaction": False}, START_MS) is None
+    assert find(store, lanes={"reaction": False}) is None
 
 
 @pytest.mark.parametrize(
@@ -135,11 +172,8 @@ def test_only_a_try_whose_lease_has_ended_is_taken_over(store: Store) -> None:
     store.comment(THREAD)
     part = claimed(store)
 
-    def take_over(now_ms: int) -> Claim | None:
-        return store.committer.write(partial(ledger.claim_lapsed, lanes=LANES, lease=lease(now_ms, "owner-2")))
-
-    assert take_over(START_MS + LEASE_MS - 1) is None
-    taken = take_over(START_MS + LEASE_MS)
+    assert take_over(store, START_MS + LEASE_MS - 1) is None
+    taken = take_over(store)
     assert taken is not None
     assert (taken.fence, taken.state) == (part.fence + 1, PartState.SENDING)
 
@@ -155,7 +189,7 @@ def test_only_a_try_whose_lease_has_ended_is_taken_over(store: Store) -> None:
 def test_who_lost_a_part_writes_nothing_any_more(store: Store, write: Callable[[Store, Claim], bool]) -> None:
     store.comment(THREAD)
     stale = claimed(store)
-    store.committer.write(partial(ledger.claim_lapsed, lanes=LANES, lease=lease(START_MS + LEASE_MS, "owner-2")))
+    assert take_over(store) is not None
     before = store.rows("SELECT * FROM reply_parts")
     assert not write(store, stale)
     assert store.rows("SELECT * FROM reply_parts") == before
@@ -225,18 +259,13 @@ def test_only_what_nobody_sends_expires(store: Store) -> None:
     store.comment(THREAD)
     expires_ms = START_MS + 24 * 3_600_000
 
-    def expire(alive_ms: int) -> Claim | None:
-        return store.committer.write(
-            partial(ledger.claim_expired, lanes=LANES, lease=lease(alive_ms, "owner-2"), alive_ms=alive_ms)
-        )
-
-    assert expire(expires_ms - 1) is None
+    assert expire(store, expires_ms - 1) is None
     assert claim(store, expires_ms) is None
     assert due_at(store, expires_ms) is None
     part = claimed(store, expires_ms - 1)
-    assert expire(expires_ms) is None
+    assert expire(store, expires_ms) is None
     conclude(store, part, Wait(at_ms=expires_ms, reason="connect", spends=False))
-    assert expire(expires_ms) is not None
+    assert expire(store, expires_ms) is not None
 
 
 def test_every_move_of_a_part_is_on_record(store: Store) -> None:
