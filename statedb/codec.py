@@ -35,7 +35,6 @@ def dump(value: object) -> str:
 def write_event(event: Event) -> str:
     """An event without its body, its reading and its snapshot: the first stands in its own column, the second is read off
     it again, the third belongs to the item."""
-    actor = event.actor
     return dump(
         {
             "fact": event.fact,
@@ -45,7 +44,8 @@ def write_event(event: Event) -> str:
             "object": event.object_id,
             "place": write_place(event.place),
             "updated": event.updated_at_ms,
-            "actor": _write_actor(actor),
+            "actor": _write_actor(event.actor),
+            "editor": _write_actor(event.editor),
             "sha256": event.body_sha256,
             "title": event.title,
             "anchor": [event.anchor.path, event.anchor.line, event.anchor.review_id] if event.anchor else None,
@@ -71,6 +71,7 @@ def read_event(key: EventKey, document: str, body: str, url: str) -> Event:
         place=read_place(stored["place"]),
         updated_at_ms=stored["updated"],
         actor=_read_actor(stored["actor"]),
+        editor=_read_actor(stored["editor"]),
         body=body,
         body_sha256=stored["sha256"],
         url=url,

@@ -147,6 +147,9 @@ class Dispatcher:
     def committed(self, answers: Sequence[Handled]) -> None:
         """The rows are on disk: now the Deduper, the log and the workers may know."""
         for answer in answers:
+            if answer.pinned is not None:
+                login, account_id = answer.pinned
+                self._pins.setdefault(login, account_id)
             for key, outcome in answer.marks:
                 if outcome is None:
                     self.deduper.discard(key)
@@ -199,13 +202,13 @@ class Dispatcher:
         if known and not _may_be_claimed(known):
             return self._duplicate(state, event, key, delivery, known)
         state.accept(event, key)
-        self._pin(state, event)
+        pinned = self._pin(state, event)
         item = state.claim_item(event)
         view = state.view(event, item)
         row = self._carry(state, event, key, item, known_texts.unread(view) if known else view)
         state.rows.deliveries.append(_arrival(delivery, key, state.now_ms, row.fate))
         state.log.insert(0, decisions.accepted_line(event, key, delivery))
-        return self._handled(state, Status.ACCEPTED, row, keyed=keyed)
+        return replace(self._handled(state, Status.ACCEPTED, row, keyed=keyed), pinned=pinned)
 
     def _carry(
         self, state: Batch, event: Event, key: EventKey, item: ItemRow, view: View, attempts: int = 0
@@ -370,12 +373,13 @@ class Dispatcher:
         allowed = not needs_right or self.policy.authorities.may(event.actor)
         return None if allowed else PassReason.UNAUTHORIZED_ACTOR
 
-    def _pin(self, state: Batch, event: Event) -> None:
+    def _pin(self, state: Batch, event: Event) -> tuple[str, int] | None:
         account = first_pin(event, self.policy.authorities)
-        if account is not None:
-            login = account.login.lower()
-            self._pins[login] = account.id
-            state.rows.accounts.append(PinnedAccount(host=event.thread.host, login=login, account_id=account.id))
+        if account is None:
+            return None
+        login = account.login.lower()
+        state.rows.accounts.append(PinnedAccount(host=event.thread.host, login=login, account_id=account.id))
+        return login, account.id
 
     def _say(self, state: Batch, event: Event, item: ItemRow, kind: str, text: str) -> None:
         commands.say(state, self._recorder, event, item, kind, text)

@@ -30,6 +30,8 @@ class Handled:
     marks: tuple[tuple[EventKey, str | None], ...] = ()
     """What the Deduper learns of it: key and outcome, None for a released mark."""
     log: tuple[LogEvent, ...] = ()
+    pinned: tuple[str, int] | None = None
+    """A listed login, in lower case, and the numeric id that counts for it from now on."""
     says: bool = False
     """Something to say was recorded with it."""
 

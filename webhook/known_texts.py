@@ -42,7 +42,7 @@ def remember(state: Batch, event: Event, key: EventKey, item: ItemRow, decision:
     if event.fact not in (Fact.COMMENT, Fact.REVIEW, Fact.INLINE) or isinstance(decision, (Settle, Replace)):
         return
     known = state.text_of(event)
-    if event.change is not Change.DELETED and known is not None and known.updated_at_ms >= event.updated_at_ms:
+    if known is not None and event.change is not Change.DELETED and _is_newer_or_same(known, event, key):
         return
     if event.change is Change.DELETED:
         known = known or TextRow(
@@ -57,6 +57,13 @@ def remember(state: Batch, event: Event, key: EventKey, item: ItemRow, decision:
             updated_at_ms=event.updated_at_ms, body_sha256=event.body_sha256, verbs=verbs_of(event),
         )
     )  # fmt: skip
+
+
+def _is_newer_or_same(known: TextRow, event: Event, key: EventKey) -> bool:
+    """Whether a known version is newer than the event's, or is the event's own; of two edits in a second the later is."""
+    if known.updated_at_ms != event.updated_at_ms:
+        return known.updated_at_ms > event.updated_at_ms
+    return known.event_key == key or event.change is Change.CREATED
 
 
 def unread(view: View) -> View:
