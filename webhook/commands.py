@@ -24,8 +24,9 @@ def apply(state: Batch, event: Event, item: ItemRow, decision: Apply, row: FateR
     effect = decision.effect
     if not decision.newest:
         effect = effect_of(_as_command(event, verb, row), before, after, newest=False)
+    renames_failed = item.failed_generation is not None and before.generation == item.failed_generation
     item = state.put_item(_moved(item, after, decision, effect))
-    if effect is Effect.REARMED:
+    if effect is Effect.REARMED or (renames_failed and verb is Verb.START and not decision.newest):
         item = rearm(state, item)
     row = replace(row, verb=verb, effect=effect)
     if effect in (Effect.STOPPED, Effect.CLEANED) and after.phase is Phase.STOPPED:
