@@ -278,7 +278,7 @@ class ServiceInProcess:
     def said(self, kind: str, thread: Thread = THREAD) -> list[str]:
         """What was recorded to be said on the thread, of one kind (`notice` stands for every notice)."""
         rows = self.rows(
-            "SELECT whole FROM replies WHERE item_id = ? AND (kind = ? OR kind LIKE ?) ORDER BY created_at, reply_id",
+            "SELECT whole FROM replies WHERE item_id = ? AND (kind = ? OR kind LIKE ?) ORDER BY rowid",
             self.item_id(thread), kind, f"{kind}-%",
         )  # fmt: skip
         return [row[0] for row in rows]
