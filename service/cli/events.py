@@ -90,7 +90,8 @@ def command(
     else:
         _show(reader.last(query, limit), form)
     if reader.corrupt_lines:
-        click.echo(f"{reader.corrupt_lines} lines were no records and are left out", err=True)
+        is_one = reader.corrupt_lines == 1
+        click.echo(f"{reader.corrupt_lines} {'line is no record' if is_one else 'lines are no records'}", err=True)
 
 
 def _log(config: Path | None, asked: Query) -> tuple[LogReader, Query]:
