@@ -8,6 +8,11 @@ import click
 
 from service.cli.common import Stopped, config_option, faults_in_a_sentence, settings_of
 
+NO_SECRET = (
+    "the webhook is enabled and has no secret, and there is no unsigned mode: set webhook.secret_file "
+    "(`the-loop init` makes one), or webhook.enabled = false"
+)
+
 
 @click.command("serve")
 @config_option
@@ -18,11 +23,9 @@ def command(config: Path | None) -> None:
     """
     settings = settings_of(config)
     from service.serve import serve
-    from webhook.app import NoSecret
 
     with faults_in_a_sentence():
-        try:
-            code = serve(settings)
-        except NoSecret as missing:
-            raise Stopped(str(missing)) from missing
+        if settings.webhook.enabled and not settings.secrets():
+            raise Stopped(NO_SECRET)
+        code = serve(settings)
     raise SystemExit(code)
