@@ -8,7 +8,7 @@ import click
 
 from service.cli.common import Stopped, config_option, faults_in_a_sentence, settings_of
 
-NO_SECRET = (
+NO_SECRET = (  # noqa: S105 a sentence
     "the webhook is enabled and has no secret, and there is no unsigned mode: set webhook.secret_file "
     "(`the-loop init` makes one), or webhook.enabled = false"
 )
