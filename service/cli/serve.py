@@ -8,7 +8,7 @@ import click
 
 from service.cli.common import Stopped, config_option, faults_in_a_sentence, settings_of
 
-NO_SECRET = (  # noqa: S105 a sentence
+UNSIGNED = (
     "the webhook is enabled and has no secret, and there is no unsigned mode: set webhook.secret_file "
     "(`the-loop init` makes one), or webhook.enabled = false"
 )
@@ -26,6 +26,6 @@ def command(config: Path | None) -> None:
 
     with faults_in_a_sentence():
         if settings.webhook.enabled and not settings.secrets():
-            raise Stopped(NO_SECRET)
+            raise Stopped(UNSIGNED)
         code = serve(settings)
     raise SystemExit(code)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from service.cli import main
 from service.cli.main import COMMANDS, SEAT_COMMANDS, the_loop
-from service.cli.serve import NO_SECRET
+from service.cli.serve import UNSIGNED
 from tests.tidy import tree
 
 ALL = [*COMMANDS, *SEAT_COMMANDS]
@@ -98,7 +98,7 @@ def test_serve_without_a_secret_refuses_to_start(tmp_path: Path) -> None:
         [sys.executable, "-m", "service.cli.main", "serve", "--config", str(file)],
         capture_output=True, text=True, timeout=60, cwd=tree.ROOT,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (2, f"{NO_SECRET}\n")
+    assert (done.returncode, done.stderr) == (2, f"{UNSIGNED}\n")
 
 
 def _failing() -> None:
