@@ -49,6 +49,7 @@ class StandInHarness:
         self.before_hand: Callable[[Host, TurnId], None] | None = None
         """Called before a hand-over reaches its host; may raise."""
         self._changed = threading.Condition(threading.RLock())
+        self._held_ends: dict[ItemId, tuple[threading.Event, threading.Event]] = {}
         self._hosts: dict[SessionId, Host] = {}
         self._conversations: dict[str, list[str]] = {}
         self._manners: dict[ItemId | None, deque[Manner]] = {}
@@ -104,6 +105,14 @@ class StandInHarness:
             host = self._host_of(item_id)
             self._write(host, record)
             return len(host.journal)
+
+    def hold_end(self, item_id: ItemId, released: threading.Event) -> None:
+        """The item's host takes its time when it is asked to end, until this is set."""
+        self._held_ends[item_id] = (threading.Event(), released)
+
+    def wait_end_asked(self, item_id: ItemId) -> None:
+        """Return once the host whose end is held was asked to end; fails when it was not in time."""
+        assert self._held_ends[item_id][0].wait(LIMIT_S), "nobody asked for its end"
 
     def stop_running(self, item_id: ItemId) -> TurnId:
         """Take the item's running turn from the stand-in, whose end the test then writes itself."""
@@ -219,6 +228,10 @@ class StandInHarness:
 
     def end(self, host: Host, reason: str) -> None:
         """As `Live.end`."""
+        asked, released = self._held_ends.get(host.order.item_id, (None, None))
+        if asked is not None and released is not None:
+            asked.set()
+            released.wait(LIMIT_S)
         with self._changed:
             host.require_life()
             if host.running is not None:
