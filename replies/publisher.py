@@ -88,7 +88,8 @@ class Publisher:
         self._woken = threading.Event()
         self._next_sweep_ms = clock.began_ms
         self._owed: deque[_Conclusion] = deque()
-        self._latest_tries: dict[tuple[str, int], tuple[int, int]] = {}
+        self._first_questions: dict[tuple[str, int], tuple[int, int]] = {}
+        """For each part in doubt: after how many tries it was first asked for, and when."""
 
     def run(self, stop: threading.Event) -> None:
         """Publish until `stop` is set and `wake` called. A send that has begun is waited for."""
@@ -145,7 +146,6 @@ class Publisher:
         if not self._committer.write(partial(ledger.may_leave, claim=claim, now_ms=now_ms)):
             log.warning("part %d of reply %s was taken from us before it was sent", claim.part, claim.reply_id)
             return
-        self._latest_tries[claim.reply_id, claim.part] = (claim.attempts + 1, now_ms)
         self._tell(channel.leaving(claim), claim)
         result = self._speak(channel, claim)
         following = channel.after(result, self._tried(claim, claim.attempts + 1))
@@ -189,16 +189,16 @@ class Publisher:
     def _latest_try_ms(self, claim: Claim) -> int:
         """The latest time at which the part's last try may have begun.
 
-        A stored time may have been written by a clock that was wrong. But a try that is not ours was made before we
-        saw it, and one that an earlier process made counts from our start.
+        A stored time may have been written by a clock that was wrong. But every try was made before we first asked for
+        it, and one that an earlier process made counts from our start.
         """
-        tried_at_ms = self._clock.now_ms() if claim.tried_at_ms is None else claim.tried_at_ms
-        key = (claim.reply_id, claim.part)
-        attempts, seen_ms = self._latest_tries.get(key, (-1, 0))
+        key, now_ms = (claim.reply_id, claim.part), self._clock.now_ms()
+        attempts, first_question_ms = self._first_questions.get(key, (claim.attempts, now_ms))
         if attempts != claim.attempts:
-            seen_ms = self._clock.now_ms()
-            self._latest_tries[key] = (claim.attempts, seen_ms)
-        return max(self._clock.began_ms, min(tried_at_ms, seen_ms))
+            first_question_ms = now_ms
+        self._first_questions[key] = (claim.attempts, first_question_ms)
+        tried_at_ms = now_ms if claim.tried_at_ms is None else claim.tried_at_ms
+        return max(self._clock.began_ms, min(tried_at_ms, first_question_ms))
 
     def _sweep(self) -> None:
         """Say that we live, take over what others left behind, and end what is too old."""
@@ -262,7 +262,7 @@ class Publisher:
     def _noted(self, conclusion: _Conclusion, noted: Noted) -> None:
         claim, following = conclusion.claim, conclusion.following
         if not isinstance(following, Doubt):
-            self._latest_tries.pop((claim.reply_id, claim.part), None)
+            self._first_questions.pop((claim.reply_id, claim.part), None)
         if noted is Noted.STALE:
             log.warning(
                 "part %d of reply %s was taken from us: %s is not recorded", claim.part, claim.reply_id, following

@@ -121,6 +121,15 @@ def test_what_was_found_and_taken_or_echoed_meanwhile_is_not_claimed(store: Stor
     assert take(store, waiting, START_MS) is None
 
 
+def test_a_part_in_doubt_is_asked_for_by_one_of_two_that_found_it(store: Store) -> None:
+    store.comment(THREAD)
+    part = claimed(store)
+    assert leave(store, part)
+    conclude(store, part, Doubt(ask_at_ms=START_MS, reason="http-500"))
+    found = find(store)
+    assert [take(store, found, START_MS, owner_id) is not None for owner_id in ("owner-1", "owner-2")] == [True, False]
+
+
 def test_a_channel_that_nobody_serves_is_left_alone(store: Store) -> None:
     store.comment(THREAD)
     assert find(store, lanes={"reaction": False}) is None
