@@ -26,10 +26,12 @@ from domain.model import (
 )
 from domain.phase import Folded, PhaseCommand
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
+
 
 def dump(value: object) -> str:
-    """Compact JSON."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    """Compact JSON of a value of our own making."""
+    return _ENCODER.encode(value)
 
 
 def write_event(event: Event) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,11 @@ BATCH_MAX = 256
 """How many jobs one transaction takes at most."""
 QUEUE_MAX = 4_096
 """How many jobs may wait in front of the committer."""
+
+LINGER_S = 0.000_5
+LINGERS_MAX = 8
+"""Under load a batch is let grow as long as each pause brings more, so often at most: every batch costs a sync, and while
+it is written its submitters fight it for the interpreter."""
 
 DISK_FAULTS = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CorruptError, apsw.ReadOnlyError, apsw.CantOpenError)
 """What no job is to blame for: the whole batch fails, and nothing of it is recorded."""
@@ -128,6 +134,7 @@ class Committer(Generic[S, A]):
         self._wanted = threading.Condition()
         self._stopping = False
         self._writable = True
+        self._busy = False
         self._plan: Plan[S, A] | None = None
         self._connection = database.writer()
 
@@ -190,8 +197,20 @@ class Committer(Generic[S, A]):
         with self._wanted:
             while not self._jobs and not self._stopping:
                 self._wanted.wait()
+        if self._busy:
+            self._linger()
+        with self._wanted:
             count = min(BATCH_MAX, len(self._jobs))
+            self._busy = count > 1
             return [self._jobs.popleft() for _ in range(count)]
+
+    def _linger(self) -> None:
+        """Let those who are about to submit get into this batch."""
+        for _ in range(LINGERS_MAX):
+            there = len(self._jobs)
+            time.sleep(LINGER_S)
+            if len(self._jobs) == there or there >= BATCH_MAX:
+                return
 
     def _commit(self, jobs: list[_Intake[S, A] | _Write]) -> None:
         taken = [job for job in jobs if job.ticket.take()]

@@ -1,43 +1,62 @@
-"""Writes the rows of decisions: each table by one prepared statement, run over all rows of a batch."""
+"""Writes the rows of decisions: each table by a statement that takes many rows of a batch at once."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
 import apsw
 
+from domain.model import ItemId
+from domain.phase import PhaseCommand
 from statedb import codec
-from statedb.rows import DeliveryRow, EchoRow, FateRow, ItemRow, ReplyRow, Rows, TextRow
+from statedb.rows import AcceptedEvent, DeliveryRow, EchoRow, FateRow, ItemRow, ReplyRow, Rows, TextRow
 
 REPLY_LIFE_MS = 24 * 3600 * 1000
 """How long a reply is tried before it is abandoned."""
 
+ROWS_MAX = 64
+"""How many rows one statement takes; a power of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """A statement for one row or for many.
+
+    Every run of a statement gives the interpreter away and waits for it again, half a millisecond where another thread
+    is busy: what takes one run a row lets a batch stand in line hundreds of times.
+    """
+
+    into: str
+    columns: str
+    on_conflict: str = ""
+
+    def run(self, connection: apsw.Connection, rows: Sequence[tuple[object, ...]]) -> None:
+        """Insert the rows in order, by few statements of few different lengths, so that all stay prepared."""
+        start = 0
+        while start < len(rows):
+            count = min(ROWS_MAX, 1 << (len(rows) - start).bit_length() - 1)
+            values = tuple(chain.from_iterable(rows[start : start + count]))
+            connection.execute(self._statement(count), values)
+            start += count
+
+    def _statement(self, count: int) -> str:
+        row = f"({','.join('?' * (self.columns.count(',') + 1))})"
+        return f"INSERT {self.into} ({self.columns}) VALUES {','.join([row] * count)} {self.on_conflict}"  # noqa: S608 constants
+
 
 def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
     """Write all of it inside the open transaction. Later rows of one identity win."""
-    many = connection.executemany
-    many(_THREAD, ((t.host, t.repository_id, t.number, item) for t, item in rows.threads))
-    many(_ITEM, map(_item, rows.items.values()))
-    many(
-        _EVENT,
-        (
-            (
-                accepted.key,
-                codec.write_event(accepted.event),
-                accepted.event.body,
-                accepted.event.url,
-                accepted.accepted_at_ms,
-            )
-            for accepted in rows.events
-        ),
-    )
-    many(_FATE, map(_fate, rows.fates))
-    many(_DELIVERY, map(_delivery, rows.deliveries))
-    many(_TEXT, map(_text, rows.texts))
-    many(
-        _COMMAND,
-        ((c.key, item, c.verb, c.place.at_ms, c.place.fact, c.place.number) for item, c in rows.commands),
-    )
-    many(_ACCOUNT, ((a.host, a.login, a.account_id, now_ms) for a in rows.accounts))
-    many(_BODY, ((body, key) for key, body in rows.new_bodies))
+    _THREAD.run(connection, [(t.host, t.repository_id, t.number, item) for t, item in rows.threads])
+    _ITEM.run(connection, [_item(item) for item in rows.items.values()])
+    _EVENT.run(connection, [_event(accepted) for accepted in rows.events])
+    _FATE.run(connection, [_fate(fate) for fate in rows.fates])
+    _DELIVERY.run(connection, [_delivery(delivery) for delivery in rows.deliveries])
+    _TEXT.run(connection, [_text(text) for text in rows.texts])
+    _COMMAND.run(connection, [_command(item, command) for item, command in rows.commands])
+    _ACCOUNT.run(connection, [(a.host, a.login, a.account_id, now_ms) for a in rows.accounts])
+    connection.executemany("UPDATE events SET body = ? WHERE event_key = ?", ((b, key) for key, b in rows.new_bodies))
     for reply in rows.replies:
         write_reply(connection, reply)
     for echo in rows.echoes:
@@ -73,42 +92,43 @@ def write_reply(connection: apsw.Connection, reply: ReplyRow) -> bool:
     return True
 
 
-_THREAD = "INSERT OR IGNORE INTO threads (host, repository_id, number, item_id) VALUES (?,?,?,?)"
-_ITEM = (
-    "INSERT INTO items (item_id, host, repository_id, number, repository, phase, folded, failed_generation, refused,"
-    " refused_since, snapshot, snapshot_updated_at, other_instance, other_instance_at, newest_at, removal, created_at,"
-    " changed_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (item_id) DO UPDATE SET"
+_THREAD = Insert("OR IGNORE INTO threads", "host, repository_id, number, item_id")
+_ITEM = Insert(
+    "INTO items",
+    "item_id, host, repository_id, number, repository, phase, folded, failed_generation, refused, refused_since,"
+    " snapshot, snapshot_updated_at, other_instance, other_instance_at, newest_at, removal, created_at, changed_at",
+    "ON CONFLICT (item_id) DO UPDATE SET"
     " repository = excluded.repository, phase = excluded.phase, folded = excluded.folded,"
     " failed_generation = excluded.failed_generation, refused = excluded.refused, refused_since = excluded.refused_since,"
     " snapshot = excluded.snapshot, snapshot_updated_at = excluded.snapshot_updated_at,"
     " other_instance = excluded.other_instance, other_instance_at = excluded.other_instance_at,"
-    " newest_at = excluded.newest_at, removal = excluded.removal, changed_at = excluded.changed_at"
+    " newest_at = excluded.newest_at, removal = excluded.removal, changed_at = excluded.changed_at",
 )
-_EVENT = "INSERT OR IGNORE INTO events (event_key, document, body, url, accepted_at) VALUES (?,?,?,?,?)"
-_FATE = (
-    "INSERT INTO fates (event_key, item_id, fate, step, outcome, reason, verb, effect, place_at, place_fact, place_number,"
-    " attempts, next_at, turn_id, decision, decided_at, changed_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-    " ON CONFLICT (event_key, item_id) DO UPDATE SET fate = excluded.fate, step = excluded.step,"
+_EVENT = Insert("OR IGNORE INTO events", "event_key, document, body, url, accepted_at")
+_FATE = Insert(
+    "INTO fates",
+    "event_key, item_id, fate, step, outcome, reason, verb, effect, place_at, place_fact, place_number,"
+    " attempts, next_at, turn_id, decision, decided_at, changed_at",
+    "ON CONFLICT (event_key, item_id) DO UPDATE SET fate = excluded.fate, step = excluded.step,"
     " outcome = excluded.outcome, reason = excluded.reason, verb = excluded.verb, effect = excluded.effect,"
     " attempts = excluded.attempts, next_at = excluded.next_at, turn_id = excluded.turn_id,"
-    " decision = excluded.decision, decided_at = excluded.decided_at, changed_at = excluded.changed_at, fence = fence + 1"
+    " decision = excluded.decision, decided_at = excluded.decided_at, changed_at = excluded.changed_at, fence = fence + 1",
 )
-_DELIVERY = (
-    "INSERT INTO deliveries (road, delivery_id, event_key, first_at, last_at, arrivals, resolved_at)"
-    " VALUES (?,?,?,?,?,1,?) ON CONFLICT (road, delivery_id) DO UPDATE SET"
-    " last_at = excluded.last_at, arrivals = arrivals + 1, resolved_at = coalesce(resolved_at, excluded.resolved_at)"
+_DELIVERY = Insert(
+    "INTO deliveries",
+    "road, delivery_id, event_key, first_at, last_at, arrivals, resolved_at",
+    "ON CONFLICT (road, delivery_id) DO UPDATE SET"
+    " last_at = excluded.last_at, arrivals = arrivals + 1, resolved_at = coalesce(resolved_at, excluded.resolved_at)",
 )
-_TEXT = (
-    "INSERT INTO texts (host, fact, object_id, item_id, event_key, updated_at, body_sha256, verbs, deleted_at)"
-    " VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (host, fact, object_id) DO UPDATE SET event_key = excluded.event_key,"
+_TEXT = Insert(
+    "INTO texts",
+    "host, fact, object_id, item_id, event_key, updated_at, body_sha256, verbs, deleted_at",
+    "ON CONFLICT (host, fact, object_id) DO UPDATE SET event_key = excluded.event_key,"
     " updated_at = excluded.updated_at, body_sha256 = excluded.body_sha256, verbs = excluded.verbs,"
-    " deleted_at = coalesce(deleted_at, excluded.deleted_at)"
+    " deleted_at = coalesce(deleted_at, excluded.deleted_at)",
 )
-_COMMAND = (
-    "INSERT OR IGNORE INTO commands (event_key, item_id, verb, place_at, place_fact, place_number) VALUES (?,?,?,?,?,?)"
-)
-_ACCOUNT = "INSERT OR IGNORE INTO accounts (host, login, account_id, pinned_at) VALUES (?,?,?,?)"
-_BODY = "UPDATE events SET body = ? WHERE event_key = ?"
+_COMMAND = Insert("OR IGNORE INTO commands", "event_key, item_id, verb, place_at, place_fact, place_number")
+_ACCOUNT = Insert("OR IGNORE INTO accounts", "host, login, account_id, pinned_at")
 
 
 def _item(row: ItemRow) -> tuple[object, ...]:
@@ -130,7 +150,17 @@ def _fate(row: FateRow) -> tuple[object, ...]:
 
 
 def _delivery(row: DeliveryRow) -> tuple[object, ...]:
-    return (row.road, row.delivery_id, row.event_key, row.at_ms, row.at_ms, row.at_ms if row.resolved else None)
+    return (row.road, row.delivery_id, row.event_key, row.at_ms, row.at_ms, 1, row.at_ms if row.resolved else None)
+
+
+def _event(accepted: AcceptedEvent) -> tuple[object, ...]:
+    event = accepted.event
+    return (accepted.key, codec.write_event(event), event.body, event.url, accepted.accepted_at_ms)
+
+
+def _command(item_id: ItemId, command: PhaseCommand) -> tuple[object, ...]:
+    place = command.place
+    return (command.key, item_id, command.verb, place.at_ms, place.fact, place.number)
 
 
 def _text(row: TextRow) -> tuple[object, ...]:
