@@ -176,9 +176,10 @@ class ServiceInProcess:
         means = wiring.build_means(self.settings, self.clock, self.state, outside, self.core, self.emit)
         if not real_clones:
             means = replace(means, clones=EmptyClones(self.state.clones, means.clones.git, means.clones.mirrors))
-        self.means: Means = replace(means, limits=replace(means.limits, end_s=end_s), spawn=self._spawn)
+        self.means: Means = replace(means, limits=replace(means.limits, end_s=end_s), spawn=self._start_thread)
         self.worker = Worker(self.means)
         self._threads: list[threading.Thread] = []
+        self._workers: list[threading.Thread] = []
 
     # Its life
 
@@ -187,8 +188,8 @@ class ServiceInProcess:
         self._spawn("committer", self.core.committer.run)
         self.worker.recover()
         for number in range(2 * self.settings.routing.max_concurrent_dispatches + SPARE_WORKERS):
-            self._spawn(f"worker-{number}", self.worker.run)
-        self._spawn("second-lane", self.worker.run_second_lane)
+            self._workers.append(self._spawn(f"worker-{number}", self.worker.run))
+        self._workers.append(self._spawn("second-lane", self.worker.run_second_lane))
 
     def crash(self) -> None:
         """From now on nothing is written and nothing new is begun, as if the process had been killed. Never blocks."""
@@ -198,11 +199,10 @@ class ServiceInProcess:
     def stop(self) -> None:
         """End the service; its sessions go on. Safe to repeat, also after a crash."""
         self.core.lanes.stop()
+        _join(self._workers)
         self.worker.let_go()
         self.core.committer.stop()
-        for thread in self._threads:
-            thread.join(LIMIT_S)
-            assert not thread.is_alive(), f"{thread.name} did not end"
+        _join(self._threads)
 
     def __enter__(self) -> Self:
         self.start()
@@ -329,10 +329,14 @@ class ServiceInProcess:
                 return False
         return True
 
-    def _spawn(self, name: str, body: Callable[[], None]) -> None:
+    def _start_thread(self, name: str, body: Callable[[], None]) -> None:
+        self._spawn(name, body)
+
+    def _spawn(self, name: str, body: Callable[[], None]) -> threading.Thread:
         thread = threading.Thread(target=body, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
 
 def thread(number: int) -> Thread:
@@ -344,6 +348,12 @@ def texts_in(prompt: str) -> list[str]:
     """What people wrote in a prompt, in its order."""
     block = prompt[prompt.index("{") : prompt.rindex("}") + 1]
     return [event["text"] for event in json.loads(block)["events"]]
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    for one in threads:
+        one.join(LIMIT_S)
+        assert not one.is_alive(), f"{one.name} did not end"
 
 
 def _moment() -> None:
