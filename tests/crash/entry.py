@@ -26,6 +26,7 @@ from tests.crash.points import read_point
 from webhook.lanes import Lanes
 
 SKIP_S = 5.0
+NOTICE_S = 0.1
 NOBODY = ItemId(0)
 """No item has this id: waking it lets the lanes look at the clock, and at nothing else."""
 
@@ -43,6 +44,10 @@ class SkippingClock(SystemClock):
     def wall_ms(self) -> int:
         """As if the skipped time had passed."""
         return super().wall_ms() + round(self.ahead_s * 1000)
+
+    def wait(self, condition: threading.Condition, deadline: float) -> None:
+        """Not longer than it takes to notice a skip."""
+        condition.wait(min(NOTICE_S, max(0.0, deadline - self.monotonic())))
 
 
 class Skipper:

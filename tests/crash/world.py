@@ -34,6 +34,7 @@ from tests.crash.points import Point
 ROOT = Path(__file__).parents[2]
 REPOSITORY = "octo/repo"
 SECRET = "s3cret"
+HEARD = ("issue_comment", "issues")
 WAIT_S = 45.0
 END_S = 40.0
 LOOK_EVERY_S = 0.02
@@ -63,6 +64,7 @@ class World:
         self.deaths = 0
         self._points = list(points)
         self._pushed = pushed
+        self._polled = polled
         self._port = _free_port()
         self._ahead_s = 0.0
         self._service: subprocess.Popen[bytes] | None = None
@@ -85,10 +87,8 @@ class World:
         self.number = github.open_issue("ada", REPOSITORY, "Fix it", body="please", labels=("the-loop",)).number
         self.start_service()
         if self._pushed:
-            github.add_hook(
-                REPOSITORY, f"http://127.0.0.1:{self._port}/webhook/github", SECRET, events=("issue_comment", "issues")
-            )
-        self.until(self._is_ready, "the service is ready")
+            self.hook_id = github.add_hook(REPOSITORY, self.webhook_url, SECRET, events=HEARD).id
+        self.until(self._watches, "the service is ready")
         return self
 
     def __exit__(
@@ -116,6 +116,11 @@ class World:
                 env=environment(self.folder),
                 start_new_session=True,
             )
+
+    @property
+    def webhook_url(self) -> str:
+        """Where the service takes deliveries."""
+        return f"http://127.0.0.1:{self._port}/webhook/github"
 
     @property
     def service(self) -> subprocess.Popen[bytes]:
@@ -170,6 +175,11 @@ class World:
         rows = self.rows("SELECT fate, outcome FROM fates WHERE event_key = ?", self.key(comment))
         return "".join(outcome or fate for fate, outcome in rows)
 
+    def arrivals(self, comment: Comment, road: str) -> int:
+        """How often it came by a road."""
+        query = "SELECT arrivals FROM deliveries WHERE event_key = ? AND road = ?"
+        return sum(row[0] for row in self.rows(query, self.key(comment), road))
+
     def reactions(self, comment: Comment) -> list[str]:
         """What our account put on a comment."""
         return [reaction.content for reaction in self.github.reactions(comment.id)]
@@ -191,10 +201,10 @@ class World:
                 return []  # its tables are not made yet
 
     def log(self) -> list[dict[str, Any]]:
-        """The event log."""
+        """The event log; a line that is still being written is not there yet."""
         path = self.state.event_log
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
+        lines = path.read_text("utf-8").splitlines(keepends=True) if path.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def session_ids(self) -> list[SessionId]:
         """Of all sessions that there were."""
@@ -206,7 +216,7 @@ class World:
 
     def last_words(self) -> str:
         """What the service and its log said last, for a test that fails."""
-        events = [f"{line['event']} {_brief(line)}" for line in self.log()[-8:] if "event" in line]
+        events = [f"{line['event']} {_brief(line)}" for line in self._told()[-8:] if "event" in line]
         said = self._log.read_text("utf-8", "replace").splitlines()[-12:] if self._log.exists() else []
         return "\n".join(["", *events, *said])
 
@@ -221,6 +231,11 @@ class World:
             log.seek(self._log_start)
             return b"\nstate: " in b"\n" + log.read() and self.service.poll() is None
 
+    def _watches(self) -> bool:
+        """Whether a comment written now is one of those that the service watches."""
+        is_polled = any(line.get("event") == "poll.cycle" for line in self.log())
+        return self._is_ready() and (is_polled or not self._polled)
+
     def _look_after_service(self) -> None:
         code = self.service.poll()
         if code is None:
@@ -232,13 +247,13 @@ class World:
     def _deliver_again(self) -> None:
         if not self._pushed or not self._is_ready() or not self.github.wait_for_webhooks(0.0):
             return
-        deliveries = self.github.deliveries()
+        deliveries = self.github.deliveries(self.hook_id)
         arrived = {delivery.guid for delivery in deliveries if 200 <= delivery.status_code < 300}
         for guid in dict.fromkeys(delivery.guid for delivery in deliveries if delivery.guid not in arrived):
             self.github.redeliver(next(delivery.id for delivery in reversed(deliveries) if delivery.guid == guid))
 
     def _skip_where_quiet(self) -> None:
-        seen, now_s = tuple(_sizes(self._watched())), time.monotonic()
+        seen, now_s = (len(self._told()), *_sizes(self._journals())), time.monotonic()
         if seen != self._seen or not self._is_ready():
             self._seen, self._seen_at_s = seen, now_s
         elif now_s - self._seen_at_s > QUIET_S:
@@ -246,9 +261,11 @@ class World:
             self._ahead_s += SKIP_S
             self.service.send_signal(signal.SIGUSR1)
 
-    def _watched(self) -> Iterator[Path]:
-        yield self.state.event_log
-        yield self.trace
+    def _told(self) -> list[dict[str, Any]]:
+        """What the log says but for polling, which goes on for ever."""
+        return [line for line in self.log() if not str(line.get("event")).startswith("poll.")]
+
+    def _journals(self) -> Iterator[Path]:
         yield from sorted(self.state.sessions.glob("*/journal.jsonl"))
         yield from sorted(self.conversations.glob("*.jsonl"))
 
