@@ -74,6 +74,8 @@ class OpenTurn:
     """When the service asked for its end."""
     not_before_ms: int = 0
     """A provider's trouble: it is handed over again then."""
+    start_failures: int = 0
+    """How often no session could be opened to look it up."""
     must_repeat: bool = False
     """The conversation that may have had it is gone."""
 
@@ -97,8 +99,8 @@ class Work:
     removes: bool
     yields: bool = False
     """Another item waits for this one's place."""
-    owes_resumption: bool = False
-    """The agent had a turn when its host died, and is to be told to go on."""
+    owed: OpenTurn | None = None
+    """A turn that the agent was found to have when its host died: it is to be told to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +300,8 @@ def _end(work: Work, now_ms: int) -> Act:
 def _pause(work: Work, now_ms: int) -> Act:
     """The running turn, or an interrupted one, ends and is posted; nothing new is handed over."""
     turn = work.turn
-    if turn is None and work.owes_resumption:
-        return FreezeResumption() if work.is_reachable else OpenSession()
+    if turn is None and work.owed is not None:
+        return _tell_to_go_on(work, work.owed, now_ms)
     if turn is None:
         return LetIdle() if work.yields and work.is_reachable else Rest()
     if turn.state is TurnState.FROZEN and turn.keys:
@@ -311,8 +313,8 @@ def _run(work: Work, now_ms: int) -> Act:
     turn = work.turn
     if turn is not None:
         return _go_on(work, turn, now_ms)
-    if work.owes_resumption:
-        return FreezeResumption() if work.is_reachable else OpenSession()
+    if work.owed is not None:
+        return _tell_to_go_on(work, work.owed, now_ms)
     if work.yields and work.is_reachable:
         return LetIdle()
     ready = ready_to_carry(work.queued, now_ms)
@@ -344,6 +346,14 @@ def _await_receipt(turn: OpenTurn, now_ms: int) -> Act:
         return Rest()
     overdue_at = turn.handed_at_ms + RECEIPT_MS
     return Overdue(turn.turn_id) if overdue_at <= now_ms else Rest(overdue_at)
+
+
+def _tell_to_go_on(work: Work, owed: OpenTurn, now_ms: int) -> Act:
+    if owed.not_before_ms > now_ms:
+        return Rest(owed.not_before_ms)
+    if owed.interruptions >= INTERRUPTIONS_MAX:
+        return FailInterrupted(owed.turn_id)
+    return FreezeResumption() if work.is_reachable else OpenSession()
 
 
 def _again(turn: OpenTurn) -> Act:

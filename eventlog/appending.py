@@ -6,8 +6,16 @@ import stat
 from pathlib import Path
 
 
+class PartlyAppended(OSError):
+    """The disk took only a part of what was to be appended; `lines_whole` of the lines stand whole."""
+
+    def __init__(self, lines_whole: int, path: Path) -> None:
+        super().__init__(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        self.lines_whole = lines_whole
+
+
 class AppendedFile:
-    """Appends each line by one write to the file that has the path at that moment; made with mode 0600 if missing."""
+    """Appends lines by one write to the file that has the path at that moment; made with mode 0600 if missing."""
 
     __slots__ = ("_descriptor", "_device", "_inode", "_path", "_torn")
 
@@ -19,17 +27,19 @@ class AppendedFile:
         self._inode = -1
         self._torn = False
 
-    def append(self, line: bytes) -> None:
-        """Append a line that ends with a newline, whole or not at all for a reader; raises OSError where it cannot.
+    def append(self, lines: bytes) -> None:
+        """Append lines, each ending with a newline, by one write that no other process's line gets into.
 
-        A line of which the disk took only a part stands in the file as a torn one; the next append ends it first, so
-        that it swallows nothing, and the caller gives the same line again.
+        Raises OSError where it cannot, `PartlyAppended` where the disk took only the beginning. A line of which it took
+        a part stands in the file as a torn one; the next append ends it first, so that it swallows nothing, and the
+        caller gives that line and those behind it again.
         """
         try:
             self._follow_path()
-            whole = b"\n" + line if self._torn else line
-            if os.write(self._descriptor, whole) != len(whole):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+            whole = b"\n" + lines if self._torn else lines
+            taken = os.write(self._descriptor, whole)
+            if taken != len(whole):
+                raise PartlyAppended(whole[:taken].count(b"\n") - (self._torn and taken > 0), self._path)
             self._torn = False
         except OSError:
             self.close()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
 
-from eventlog.appending import AppendedFile
+from eventlog.appending import AppendedFile, PartlyAppended
 from eventlog.event import LogEvent
 from eventlog.events.service import ServiceLogBuffered
 from eventlog.held import HeldLines
@@ -52,11 +52,15 @@ class Journal:
 
     def emit(self, event: LogEvent) -> None:
         """Write an event, or hold it; never raises."""
+        self.emit_all((event,))
+
+    def emit_all(self, events: Iterable[LogEvent]) -> None:
+        """Write events in their order, by one write for all of them, or hold them; never raises."""
+        lines = [line for event in events if (line := self._line(event)) is not None]
         try:
-            line = self._format.event(event, self._now_ms())
-            trouble = self._write_or_hold(line)
+            trouble = self._write_or_hold(lines)
         except Exception:  # no fault of the log may end the work that it tells of
-            logger.exception("An event of type %s could not be written", getattr(event, "name", type(event)))
+            logger.exception("%d events could not be written", len(lines))
             return
         if trouble is not None:
             logger.error("The event log cannot be written and is held in memory: %s", trouble)
@@ -75,14 +79,22 @@ class Journal:
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)
 
-    def _write_or_hold(self, line: bytes) -> OSError | None:
-        """The trouble, where this line is the first to be held."""
+    def _line(self, event: LogEvent) -> bytes | None:
+        try:
+            return self._format.event(event, self._now_ms())
+        except Exception:  # one event that cannot be shown must not keep the others from the log
+            logger.exception("An event of type %s could not be written", getattr(event, "name", type(event)))
+            return None
+
+    def _write_or_hold(self, lines: list[bytes]) -> OSError | None:
+        """The trouble, where these lines are the first to be held."""
         with self._lock:
-            trouble = self._write_held() or self._append(line)
+            trouble = self._write_held() or self._append(b"".join(lines))
             if trouble is None:
                 return None
             begins = not self._outage_held
-            self._hold(line)
+            for line in lines[_lines_whole(trouble) :]:
+                self._hold(line)
             return trouble if begins else None
 
     def _hold(self, line: bytes) -> None:
@@ -106,9 +118,13 @@ class Journal:
             self._outage_held = 0
         return trouble
 
-    def _append(self, line: bytes) -> OSError | None:
+    def _append(self, lines: bytes) -> OSError | None:
         try:
-            self._file.append(line)
+            self._file.append(lines)
         except OSError as error:
             return error
         return None
+
+
+def _lines_whole(trouble: OSError) -> int:
+    return trouble.lines_whole if isinstance(trouble, PartlyAppended) else 0

@@ -49,11 +49,9 @@ def live_sessions(connection: Connection) -> list[SessionRow]:
 
 
 def has_heard(connection: Connection, session_id: SessionId) -> bool:
-    """Whether the session's agent had a turn before."""
-    found = connection.execute(
-        "SELECT 1 FROM turns WHERE session_id = ? AND taken_at IS NOT NULL LIMIT 1", (session_id,)
-    )
-    return found.fetchone() is not None
+    """Whether the session's conversation had a turn before, and so knows our rules."""
+    row = connection.execute("SELECT heard FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return bool(row and row[0])
 
 
 def idle_longest(connection: Connection) -> list[ItemId]:
@@ -72,7 +70,7 @@ def note_conversation(connection: Connection, session_id: SessionId, conversatio
 
 def forget_conversation(connection: Connection, session_id: SessionId) -> None:
     """The conversation is gone: the session goes on with a new one, which gets the open turn as a repeat."""
-    connection.execute("UPDATE sessions SET conversation_id = NULL WHERE session_id = ?", (session_id,))
+    connection.execute("UPDATE sessions SET conversation_id = NULL, heard = 0 WHERE session_id = ?", (session_id,))
     connection.execute(
         "UPDATE turns SET must_repeat = 1 WHERE session_id = ? AND state IN ('handed', 'taken', 'interrupted')",
         (session_id,),

@@ -36,35 +36,31 @@ class TurnRow:
     interruptions: int
     written_by_host: bool = False
     """Some host wrote it down: its agent may have had it."""
+    is_overdue: bool = False
+    """It is being ended because the agent shows no sign of it."""
 
 
 def open_turn(connection: Connection, item_id: ItemId) -> OpenTurn | None:
     """The item's turn that has not ended."""
-    row = connection.execute(
-        "SELECT turn_id, state, interruptions, handed_at, cancelling_at, not_before, must_repeat FROM turns"
-        " WHERE item_id = ? AND state IN ('frozen', 'handed', 'taken', 'interrupted') ORDER BY frozen_at LIMIT 1",
-        (item_id,),
-    ).fetchone()
-    if row is None:
-        return None
-    keys = connection.execute("SELECT event_key FROM turn_events WHERE turn_id = ? ORDER BY position", (row[0],))
-    return OpenTurn(
-        turn_id=TurnId(row[0]),
-        state=TurnState(row[1]),
-        keys=tuple(EventKey(key) for (key,) in keys),
-        interruptions=row[2],
-        handed_at_ms=row[3],
-        cancelling_at_ms=row[4],
-        not_before_ms=row[5],
-        must_repeat=bool(row[6]),
-    )
+    return _open_turn(connection, "state IN ('frozen', 'handed', 'taken', 'interrupted')", item_id)
+
+
+def had_turn(connection: Connection, item_id: ItemId) -> OpenTurn | None:
+    """The item's turn that some host had, and that is to be looked up or gone on with."""
+    is_open = "state IN ('handed', 'taken', 'interrupted') AND written_by_host = 1"
+    return _open_turn(connection, f"({is_open}) OR owes_resumption = 1", item_id)
+
+
+def owed_turn(connection: Connection, item_id: ItemId) -> OpenTurn | None:
+    """A turn that the agent was found to have when its host died, and that nobody has told it to go on with."""
+    return _open_turn(connection, "owes_resumption = 1", item_id)
 
 
 def turn(connection: Connection, turn_id: TurnId) -> TurnRow | None:
     """A turn."""
     row = connection.execute(
         "SELECT turn_id, item_id, session_id, state, kind, prompt, host, repository_id, number, tells_refused, follows,"
-        " frozen_at, taken_at, interruptions, written_by_host FROM turns WHERE turn_id = ?",
+        " frozen_at, taken_at, interruptions, written_by_host, overdue FROM turns WHERE turn_id = ?",
         (turn_id,),
     ).fetchone()
     if row is None:
@@ -83,6 +79,7 @@ def turn(connection: Connection, turn_id: TurnId) -> TurnRow | None:
         taken_at_ms=row[12],
         interruptions=row[13],
         written_by_host=bool(row[14]),
+        is_overdue=bool(row[15]),
     )
 
 
@@ -92,15 +89,6 @@ def said_in_turn(connection: Connection, turn_id: TurnId) -> list[str]:
         "SELECT whole FROM replies WHERE origin = ? AND kind IN ('reply', 'question') ORDER BY kind, number", (turn_id,)
     )
     return [row[0] for row in rows]
-
-
-def owed_resumption(connection: Connection, item_id: ItemId) -> TurnRow | None:
-    """A turn that the agent was found to have when its host died, and that nobody has told it to go on with."""
-    row = connection.execute(
-        "SELECT t.turn_id FROM turns t WHERE t.item_id = ? AND t.owes_resumption = 1 ORDER BY t.frozen_at DESC LIMIT 1",
-        (item_id,),
-    ).fetchone()
-    return turn(connection, TurnId(row[0])) if row else None
 
 
 def note_written(connection: Connection, turn_id: TurnId) -> None:
@@ -171,7 +159,8 @@ def repeat(connection: Connection, old: TurnRow, new: TurnRow, keys: Sequence[Ev
 def mark_handed(connection: Connection, turn_id: TurnId, now_ms: int) -> bool:
     """From now on a host may have it; False where it was taken back meanwhile."""
     connection.execute(
-        "UPDATE turns SET state = 'handed', handed_at = ? WHERE turn_id = ? AND state IN ('frozen', 'interrupted')",
+        "UPDATE turns SET state = 'handed', overdue = 0, handed_at = ?"
+        " WHERE turn_id = ? AND state IN ('frozen', 'interrupted')",
         (now_ms, turn_id),
     )
     handed = bool(connection.changes())
@@ -194,6 +183,9 @@ def mark_taken(connection: Connection, turn_id: TurnId, receipt: str, now_ms: in
             "UPDATE turns SET state = 'taken' WHERE turn_id = ? AND state IN ('handed', 'interrupted')", (turn_id,)
         )
         return []
+    connection.execute(
+        "UPDATE sessions SET heard = 1 WHERE session_id = (SELECT session_id FROM turns WHERE turn_id = ?)", (turn_id,)
+    )
     rows = connection.execute(f"SELECT {FATE_COLUMNS} FROM fates WHERE turn_id = ? AND fate = 'inflight'", (turn_id,))  # noqa: S608
     return [read_fate(row) for row in rows]
 
@@ -232,10 +224,45 @@ def mark_cancelling(connection: Connection, turn_id: TurnId, now_ms: int) -> Non
 
 
 def put_off(connection: Connection, turn_id: TurnId, not_before_ms: int) -> None:
-    """The turn is to be handed over again, later, at no charge."""
+    """The turn is looked up or handed over again, not before that time; no interruption is counted."""
     connection.execute(
-        "UPDATE turns SET state = 'interrupted', not_before = ? WHERE turn_id = ? AND state IN ('handed', 'taken')",
+        "UPDATE turns SET not_before = ?, state = CASE WHEN state IN ('handed', 'taken') THEN 'interrupted' ELSE state END"
+        " WHERE turn_id = ?",
         (not_before_ms, turn_id),
+    )
+
+
+def count_start_failure(connection: Connection, turn_id: TurnId, failures: int, interruptions: int) -> None:
+    """How often no session could be opened to look the turn up."""
+    connection.execute(
+        "UPDATE turns SET start_failures = ?, interruptions = ? WHERE turn_id = ?", (failures, interruptions, turn_id)
+    )
+
+
+def mark_overdue(connection: Connection, turn_id: TurnId) -> None:
+    """The turn is ended because the agent shows no sign of it: that is no stop by anybody."""
+    connection.execute("UPDATE turns SET overdue = 1 WHERE turn_id = ?", (turn_id,))
+
+
+def _open_turn(connection: Connection, which: str, item_id: ItemId) -> OpenTurn | None:
+    row = connection.execute(
+        "SELECT turn_id, state, interruptions, handed_at, cancelling_at, not_before, must_repeat, start_failures FROM turns"  # noqa: S608
+        f" WHERE item_id = ? AND ({which}) ORDER BY frozen_at LIMIT 1",
+        (item_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    keys = connection.execute("SELECT event_key FROM turn_events WHERE turn_id = ? ORDER BY position", (row[0],))
+    return OpenTurn(
+        turn_id=TurnId(row[0]),
+        state=TurnState(row[1]),
+        keys=tuple(EventKey(key) for (key,) in keys),
+        interruptions=row[2],
+        handed_at_ms=row[3],
+        cancelling_at_ms=row[4],
+        not_before_ms=row[5],
+        must_repeat=bool(row[6]),
+        start_failures=row[7],
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import assert_never
 
 from domain import texts
@@ -91,10 +92,11 @@ class Dispatcher:
         emit: Callable[[LogEvent], None],
         wake: Callable[[ItemId], None],
         publish: Callable[[], None],
+        emit_all: Callable[[Sequence[LogEvent]], None] | None = None,
     ) -> None:
         """`own_accounts`: host → the id of the account that we post as, as far as known. `pins`: the dictionary behind
         the policy's authorities, which learns. `wake` tells the workers of an item that has work, `publish` that something to
-        say was recorded."""
+        say was recorded. `emit_all` writes the lines of a batch at once (None: one by one, by `emit`)."""
         self._committer = committer
         self._router = router
         self.deduper = deduper
@@ -104,6 +106,7 @@ class Dispatcher:
         self._own_accounts = own_accounts
         self._pins = pins
         self._emit = emit
+        self._emit_all = emit_all or partial(_one_by_one, emit)
         self._wake = wake
         self._publish = publish
         committer.serve(self)
@@ -116,8 +119,7 @@ class Dispatcher:
         routed = self._router.route(event)
         if isinstance(routed, Passed):
             passed = self._passed(event, delivery, routed.reason)
-            for line in passed.log:
-                self._emit(line)
+            self._emit_all(passed.log)
             return passed
         return self._committer.submit(Submission(event, delivery), notifier)
 
@@ -155,10 +157,9 @@ class Dispatcher:
                     self.deduper.discard(key)
                 else:
                     self.deduper.add(key, outcome)
-            for line in answer.log:
-                self._emit(line)
-            if answer.item_id is not None:
-                self._wake(answer.item_id)
+        self._emit_all([line for answer in answers for line in answer.log])
+        for item_id in {answer.item_id for answer in answers if answer.item_id is not None}:
+            self._wake(item_id)
         if any(answer.says for answer in answers):
             self._publish()
 
@@ -197,7 +198,7 @@ class Dispatcher:
             return self._passed(event, delivery, PassReason.NO_WORK_ITEM)
         keyed = event.key is not None
         key = event.key or EventKey(f"{event.thread.host}/unkeyed/{delivery.delivery_id}")
-        event = replace(event, key=key)
+        event = event if keyed else replace(event, key=key)
         known = state.seen.fates.get(key, [])
         if known and not _may_be_claimed(known):
             return self._duplicate(state, event, key, delivery, known)
@@ -387,6 +388,11 @@ class Dispatcher:
     def _warn_of_edit(self, state: Batch, event: Event, item: ItemRow, ignored: bool) -> None:
         if ignored:
             self._say(state, event, item, "refusal", texts.edited_command())
+
+
+def _one_by_one(emit: Callable[[LogEvent], None], lines: Sequence[LogEvent]) -> None:
+    for line in lines:
+        emit(line)
 
 
 def _may_be_claimed(rows: Sequence[FateRow]) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 from domain.model import ItemId
 from sessions.port import HarnessFailed, Live
-from statedb import turn_rows
 from statedb.database import Connection
-from statedb.work import WaitingRow
-from webhook.giving_up import Failure, Written, note_failure
+from webhook.aftermath import Aftermath
+from webhook.giving_up import Failure, Written
 from webhook.live import LiveSessions
 from webhook.means import Means
 
@@ -22,6 +21,7 @@ class Ground:
 
     def __init__(self, means: Means) -> None:
         self.means = means
+        self.aftermath = Aftermath(means.recorder, means.limits.retries_max)
         self.sessions = LiveSessions(means)
         self.handing: dict[ItemId, Live] = {}
         """Hand-overs that wait for an agent which is still starting."""
@@ -36,17 +36,9 @@ class Ground:
         """It is on disk: the Deduper and the log may know."""
         self.sessions.tell_written(written)
 
-    def failed(self, item_id: ItemId, rows: Sequence[WaitingRow], failure: Failure) -> None:
-        """Spend an attempt; where nothing waits it was an interrupted turn's, which counts its own."""
-        limits, recorder = self.means.limits, self.means.recorder
-
-        def write(connection: Connection) -> Written:
-            now_ms = self.means.clock()
-            if not rows:
-                turn_rows.mark_interrupted(connection, item_id)
-            return note_failure(connection, item_id, rows, failure, limits.retries_max, recorder, now_ms)
-
-        self.tell(self.write(write))
+    def failed(self, item_id: ItemId, failure: Failure) -> None:
+        """No session could be opened: what waits for one spends an attempt."""
+        self.tell(self.write(lambda c: self.aftermath.start_failed(c, item_id, failure, self.means.clock())))
 
     def give_back(self, item_id: ItemId) -> None:
         """The item holds no place and no slot any more."""

@@ -36,6 +36,7 @@ from statedb.session_rows import SessionRow
 from statedb.turn_rows import TurnRow
 from statedb.work import WaitingRow
 from statedb.writing import write_reply
+from webhook.aftermath import Aftermath
 from webhook.giving_up import Written, settle_stopped
 
 
@@ -54,8 +55,9 @@ class Applied:
 class JournalRows:
     """Applies records of one session inside the committer's transaction. Applying a record again changes nothing."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, aftermath: Aftermath) -> None:
         self._recorder = recorder
+        self._aftermath = aftermath
 
     def apply(self, connection: Connection, session: SessionRow, records: Sequence[Recorded], now_ms: int) -> Applied:
         """Write what these records say, and how far the journal has been read."""
@@ -87,6 +89,8 @@ class JournalRows:
                 )
                 if trouble.kind is TroubleKind.CONVERSATION_GONE:
                     session_rows.forget_conversation(connection, session.session_id)
+                if trouble.kind is TroubleKind.PROVIDER and trouble.turn_id is not None:
+                    turn_rows.put_off(connection, TurnId(trouble.turn_id), now_ms + round(PROVIDER_PAUSE_S * 1000))
             case PermissionAnswered() as answered:
                 applied.written.log.append(
                     SessionPermission(
@@ -147,7 +151,10 @@ class JournalRows:
         if turn is None or turn.state in (TurnState.ENDED, TurnState.CANCELLED):
             return
         if ended.stop_reason is StopReason.TROUBLE:
-            self._troubled(connection, turn, applied, now_ms)
+            self._troubled(connection, turn)
+            return
+        if ended.stop_reason is StopReason.CANCELLED and turn.is_overdue:
+            self._no_sign(connection, turn, applied.written, now_ms)
             return
         cancelled = ended.stop_reason is StopReason.CANCELLED
         state = TurnState.CANCELLED if cancelled else TurnState.ENDED
@@ -180,10 +187,15 @@ class JournalRows:
                 )
             )
 
-    def _troubled(self, connection: Connection, turn: TurnRow, applied: Applied, now_ms: int) -> None:
-        """The agent could not work on the turn: a provider's trouble puts it off, any other counts as an interruption."""
-        if applied.trouble is not None and applied.trouble.kind is TroubleKind.PROVIDER:
-            turn_rows.put_off(connection, turn.turn_id, now_ms + round(PROVIDER_PAUSE_S * 1000))
+    def _troubled(self, connection: Connection, turn: TurnRow) -> None:
+        """The agent could not work on the turn: what the provider's trouble has not put off is an interruption."""
+        if turn.state is not TurnState.INTERRUPTED:
+            turn_rows.mark_interrupted(connection, turn.item_id)
+
+    def _no_sign(self, connection: Connection, turn: TurnRow, written: Written, now_ms: int) -> None:
+        """Ended by us for want of a sign; where one came at the last moment, the agent was interrupted."""
+        if turn.taken_at_ms is None:
+            merge(written, self._aftermath.no_sign(connection, turn, now_ms))
         else:
             turn_rows.mark_interrupted(connection, turn.item_id)
 

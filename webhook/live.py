@@ -8,17 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from domain.model import ItemId, SessionId
-from domain.retry import PROVIDER_PAUSE_S
-from domain.turns import SessionState, TurnState
-from eventlog.events.session import SessionFailed, SessionIdleEnded
-from eventlog.events.turn import TurnInterrupted
-from sessions.host.records import IdleEnded, Recorded, Trouble, TroubleKind
+from eventlog.events.session import SessionIdleEnded
+from sessions.host.records import IdleEnded, Recorded, Trouble
 from sessions.port import HarnessFailed, Live, Records
-from statedb import session_rows, turn_rows, work
+from statedb import session_rows
 from statedb.database import Connection, StoreUnavailable
-from statedb.rows import Step
 from statedb.session_rows import SessionRow
-from webhook.giving_up import Failure, Written, note_failure
+from webhook.aftermath import Aftermath
+from webhook.giving_up import Written
 from webhook.journal_rows import Applied, JournalRows, merge
 from webhook.means import Means
 
@@ -51,7 +48,8 @@ class LiveSessions:
 
     def __init__(self, means: Means) -> None:
         self._means = means
-        self._rows = JournalRows(means.recorder)
+        self._aftermath = Aftermath(means.recorder, means.limits.retries_max)
+        self._rows = JournalRows(means.recorder, self._aftermath)
         self._lock = threading.Lock()
         self._followed: dict[SessionId, Followed] = {}
         self._let_go = False
@@ -190,7 +188,8 @@ class LiveSessions:
         def write(connection: Connection) -> Applied:
             now_ms = self._means.clock()
             applied = self._rows.apply(connection, session, rest, now_ms)
-            merge(applied.written, self._ended(connection, session, applied.trouble or trouble, now_ms))
+            ended = self._aftermath.host_ended(connection, session, applied.trouble or trouble, now_ms)
+            merge(applied.written, ended)
             return applied
 
         applied = self._means.committer.write(write)
@@ -199,49 +198,6 @@ class LiveSessions:
         applied.taken = applied.moves = True
         self.tell(session.item_id, applied)
         self._means.places.give_back(session.item_id)
-
-    def _ended(self, connection: Connection, session: SessionRow, trouble: Trouble | None, now_ms: int) -> Written:
-        """The host is gone: the session is idle, and its open turn is looked up by the next host, or tried again."""
-        session_rows.set_session_state(connection, session.session_id, SessionState.IDLE, now_ms)
-        turn = turn_rows.open_turn(connection, session.item_id)
-        row = turn_rows.turn(connection, turn.turn_id) if turn else None
-        if turn is None or row is None or not row.written_by_host:
-            return self._failed_start(connection, session, turn.turn_id if turn else None, trouble, now_ms)
-        if turn.state is TurnState.INTERRUPTED and trouble is None:
-            return Written()
-        if trouble is not None and trouble.kind is TroubleKind.CONVERSATION_GONE:
-            return Written()
-        if trouble is not None and trouble.kind is TroubleKind.PROVIDER:
-            turn_rows.put_off(connection, turn.turn_id, now_ms + round(PROVIDER_PAUSE_S * 1000))
-            return Written()
-        turn_rows.mark_interrupted(connection, session.item_id)
-        cause = trouble.text if trouble else "the session host is gone"
-        line = TurnInterrupted(
-            turn_id=turn.turn_id, session_id=session.session_id, cause=cause, interruptions=turn.interruptions + 1
-        )
-        return Written(log=[line])
-
-    def _failed_start(
-        self, connection: Connection, session: SessionRow, turn_id: str | None, trouble: Trouble | None, now_ms: int
-    ) -> Written:
-        """No host ever had the turn: what waits for it spends an attempt, if there was trouble at all."""
-        if turn_id is not None:
-            row = turn_rows.open_turn(connection, session.item_id)
-            if row is not None and row.keys:
-                turn_rows.let_go(connection, row.turn_id, now_ms)
-        if trouble is None or trouble.kind is TroubleKind.CONVERSATION_GONE:
-            return Written()
-        rows = [r for r in work.waiting_rows(connection, session.item_id) if r.fate.step is Step.QUEUED]
-        failure = Failure(
-            cause=_cause(trouble), free_pause_s=PROVIDER_PAUSE_S if trouble.kind is TroubleKind.PROVIDER else None
-        )
-        written = note_failure(
-            connection, session.item_id, rows, failure, self._means.limits.retries_max, self._means.recorder, now_ms
-        )
-        written.log.append(
-            SessionFailed(session_id=session.session_id, harness=session.harness, will_retry=True, error=trouble.text)
-        )
-        return written
 
     def tell(self, item_id: ItemId, applied: Applied) -> None:
         """It is on disk: the Deduper, the log, the slots and the item's lane may know."""
@@ -262,10 +218,3 @@ class LiveSessions:
         for line in written.log:
             self._means.emit(line)
         self._means.publish()
-
-
-def _cause(trouble: Trouble) -> str:
-    """Why a start failed, in our own words: what an agent says is not repeated on a thread."""
-    if trouble.kind is TroubleKind.PROVIDER:
-        return "the agent's provider would not answer"
-    return "the agent could not be started"

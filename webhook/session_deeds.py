@@ -82,7 +82,7 @@ class SessionDeeds:
             if not self._is_over(item_id, opening):
                 is_free = isinstance(failed, OpeningFailed) and failed.costs_nothing
                 self._ground.failed(
-                    item_id, rows, Failure(cause=str(failed), free_pause_s=NETWORK_PAUSE_S if is_free else None)
+                    item_id, Failure(cause=str(failed), free_pause_s=NETWORK_PAUSE_S if is_free else None)
                 )
         finally:
             self._openings.pop(item_id, None)

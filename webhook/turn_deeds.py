@@ -11,7 +11,7 @@ from domain.turns import TurnState
 from eventlog.event import LogEvent
 from eventlog.events.dispatch import DispatchGaveUp
 from eventlog.events.turn import TurnFrozen, TurnHanded, TurnInterrupted
-from replies.record import target_of
+from replies.record import Target
 from sessions.excerpt import PromptItem
 from sessions.host.protocol import HandState
 from sessions.port import HarnessFailed
@@ -23,7 +23,7 @@ from statedb.session_rows import SessionRow
 from statedb.turn_rows import TurnRow
 from statedb.work import WaitingRow
 from statedb.writing import write_reply
-from webhook.giving_up import Failure, Written, fail_phase
+from webhook.giving_up import Written, fail_phase
 from webhook.ground import Ground, ask_to_end
 from webhook.means import prompt_event, prompt_item
 
@@ -59,7 +59,7 @@ class TurnDeeds:
 
     def freeze_resumption(self, item: ItemRow, session: SessionRow) -> bool:
         """Write down a turn that tells the agent to go on where its host died."""
-        owed = turn_rows.owed_resumption(self._ground.means.database.reader(), item.item_id)
+        owed = self._owed(item.item_id)
         if owed is None:
             return True
         turn_id = TurnId(self._ground.means.new_id())
@@ -98,7 +98,9 @@ class TurnDeeds:
             del self._ground.handing[item.item_id]
         self._ground.means.emit(TurnHanded(turn_id=turn_id, session_id=session.session_id))
         if state is HandState.BUSY:
-            self._ground.means.lanes.wake_at(item.item_id, self._ground.means.clock() + BUSY_MS)
+            at_ms = self._ground.means.clock() + BUSY_MS
+            self._ground.write(lambda c: turn_rows.put_off(c, turn_id, at_ms))
+            return True
         return False
 
     def repeat(self, turn_id: TurnId) -> bool:
@@ -137,18 +139,18 @@ class TurnDeeds:
 
     def overdue(self, session: SessionRow, turn_id: TurnId) -> bool:
         """No sign of the turn for too long: the session is ended, and the attempt has failed."""
-        live = self._ground.sessions.get(session.session_id)
+        ground = self._ground
+        ground.write(lambda c: turn_rows.mark_overdue(c, turn_id))
+        live = ground.sessions.get(session.session_id)
         if live is not None:
             ask_to_end(live, "no receipt")
-            if not self._ground.sessions.wait_gone(session.session_id, self._ground.means.limits.end_s):
-                self._ground.sessions.drop(session.session_id)
-                self._ground.sessions.take_over(session)
-        turn = turn_rows.turn(self._ground.means.database.reader(), turn_id)
-        if turn is not None and turn.taken_at_ms is None:
-            rows = work.events_of_turn(self._ground.means.database.reader(), turn_id)
-            self._ground.write(lambda c: turn_rows.let_go(c, turn_id, self._ground.means.clock()))
-            self._ground.failed(session.item_id, rows, Failure(cause="the agent showed no sign of it"))
-        self._ground.give_back(session.item_id)
+            if not ground.sessions.wait_gone(session.session_id, ground.means.limits.end_s):
+                ground.sessions.drop(session.session_id)
+                ground.sessions.take_over(session)
+        turn = turn_rows.turn(ground.means.database.reader(), turn_id)
+        if turn is not None and turn.is_overdue and turn.state is TurnState.HANDED:
+            ground.tell(ground.write(lambda c: ground.aftermath.no_sign(c, turn, ground.means.clock())))
+        ground.give_back(session.item_id)
         return True
 
     def fail_interrupted(self, item: ItemRow, turn_id: TurnId) -> bool:
@@ -163,11 +165,18 @@ class TurnDeeds:
             keys = [row.fate.event_key for row in never_had]
             work.set_fates(connection, item.item_id, keys, Fate.UNHANDLED, now_ms, reason=UnhandledReason.GIVEN_UP)
             fail_phase(connection, item.item_id)
-            if rows:
+            turn_rows.pay_resumption(connection, item.item_id)
+            if turn is not None:
+                target = Target(thread=turn.thread, repository=item.repository)
                 notice = self._ground.means.recorder.comment(
-                    turn_id, "notice", 0, item_id=item.item_id, target=target_of(rows[0].event),
-                    text=texts.interrupted_twice(), now_ms=now_ms,
-                )  # fmt: skip
+                    turn_id,
+                    "notice",
+                    0,
+                    item_id=item.item_id,
+                    target=target,
+                    text=texts.interrupted_twice(),
+                    now_ms=now_ms,
+                )
                 write_reply(connection, notice)
 
         self._ground.write(write)
@@ -178,6 +187,11 @@ class TurnDeeds:
         self._ground.tell(Written(log=log, marks=[(row.fate.event_key, "") for row in never_had]))
         self._ground.give_back(item.item_id)
         return True
+
+    def _owed(self, item_id: ItemId) -> TurnRow | None:
+        reader = self._ground.means.database.reader()
+        owed = turn_rows.owed_turn(reader, item_id)
+        return turn_rows.turn(reader, owed.turn_id) if owed is not None else None
 
     def _turn(
         self, item: ItemRow, session: SessionRow, turn_id: TurnId, kind: str, prompt: str, thread: Thread, *,

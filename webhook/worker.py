@@ -219,7 +219,7 @@ class Worker:
             ending=tuple(row.fate.event_key for row in rows if row.fate.step is Step.ENDING),
             removes=item.removal is not Removal.KEEP,
             yields=self._sessions.yields(item_id),
-            owes_resumption=turn_rows.owed_resumption(connection, item_id) is not None,
+            owed=turn_rows.owed_turn(connection, item_id),
         )
         return Known(item, view, known, {row.fate.event_key: row for row in rows}, session)
 

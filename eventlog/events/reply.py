@@ -70,9 +70,9 @@ class ReplyDead(LogEvent):
     error: BaseException | str | None = None
 
 
-@event_type("reply.abandoned", Level.WARNING)
+@event_type("reply.abandoned", Level.ERROR)
 class ReplyAbandoned(LogEvent):
-    """A reply was given up on purpose before all of it was sent."""
+    """A reply was given up before all of it was sent."""
 
     reply_id: str
     reason: str

@@ -76,7 +76,7 @@ CREATE TABLE sessions (
     session_id TEXT PRIMARY KEY, item_id INTEGER NOT NULL, harness TEXT NOT NULL, state TEXT NOT NULL,
     conversation_id TEXT, folder TEXT NOT NULL, clone TEXT NOT NULL, branch TEXT NOT NULL, base_sha TEXT NOT NULL,
     token_sha256 TEXT NOT NULL, journal_offset INTEGER NOT NULL DEFAULT 0, host_pid INTEGER,
-    waits_for_person INTEGER NOT NULL DEFAULT 0,
+    waits_for_person INTEGER NOT NULL DEFAULT 0, heard INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL, last_turn_at INTEGER NOT NULL, ended_at INTEGER, end_reason TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE UNIQUE INDEX one_session_an_item ON sessions (item_id) WHERE state <> 'ended';
@@ -91,7 +91,8 @@ CREATE TABLE turns (
     answer TEXT NOT NULL DEFAULT '', before_tools TEXT NOT NULL DEFAULT '', used TEXT NOT NULL DEFAULT '{}',
     interruptions INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, cancelling_at INTEGER,
     owes_resumption INTEGER NOT NULL DEFAULT 0, must_repeat INTEGER NOT NULL DEFAULT 0,
-    written_by_host INTEGER NOT NULL DEFAULT 0,
+    written_by_host INTEGER NOT NULL DEFAULT 0, overdue INTEGER NOT NULL DEFAULT 0,
+    start_failures INTEGER NOT NULL DEFAULT 0,
     replies INTEGER NOT NULL DEFAULT 0, reply_bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX turns_open ON turns (item_id) WHERE state IN ('frozen', 'handed', 'taken', 'interrupted');
@@ -110,6 +111,7 @@ CREATE TABLE replies (
     created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
     UNIQUE (origin, kind, number)
 ) STRICT;
+CREATE INDEX replies_open ON replies (channel, created_at) WHERE state = 'open';
 CREATE INDEX replies_by_item ON replies (item_id, created_at);
 
 CREATE TABLE reply_parts (

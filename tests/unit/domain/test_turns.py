@@ -72,6 +72,7 @@ CLOSED = replace(STOPPED, ended_by=Fact.CLOSURE)
 FROZEN, HANDED, TAKEN, INTERRUPTED = (
     turn(state) for state in (TurnState.FROZEN, TurnState.HANDED, TurnState.TAKEN, TurnState.INTERRUPTED)
 )
+OWED = turn(TurnState.ENDED)
 
 
 def hand_over_all(_: Waiting) -> Outcome | None:
@@ -156,8 +157,12 @@ def act(given: Work) -> Act:
             FailInterrupted(TURN),
             id="interrupted-twice-under-a-host-that-lives",
         ),
-        pytest.param(replace(LIVE, owes_resumption=True), FreezeResumption(), id="told-to-go-on"),
-        pytest.param(replace(IDLE, owes_resumption=True), OpenSession(), id="told-to-go-on-once-there-is-a-session"),
+        pytest.param(replace(LIVE, owed=OWED), FreezeResumption(), id="told-to-go-on"),
+        pytest.param(replace(IDLE, owed=OWED), OpenSession(), id="told-to-go-on-once-there-is-a-session"),
+        pytest.param(
+            replace(IDLE, owed=replace(OWED, not_before_ms=NOW + 1)), Rest(NOW + 1), id="told-to-go-on-after-a-pause"
+        ),
+        pytest.param(replace(IDLE, owed=replace(OWED, interruptions=2)), FailInterrupted(TURN), id="told-in-vain"),
         pytest.param(replace(LIVE, yields=True), LetIdle(), id="an-idle-session-gives-its-place"),
         pytest.param(replace(LIVE, yields=True, turn=TAKEN), Rest(), id="a-running-turn-keeps-its-place"),
         pytest.param(replace(IDLE, yields=True), Rest(), id="nothing-to-give"),
@@ -183,7 +188,7 @@ def test_an_item_that_runs_gets_its_next_act(given: Work, wanted: Act) -> None:
             OpenSession(),
             id="an-interrupted-turn-is-looked-up",
         ),
-        pytest.param(replace(PAUSED, owes_resumption=True), FreezeResumption(), id="told-to-go-on"),
+        pytest.param(replace(PAUSED, owed=OWED), FreezeResumption(), id="told-to-go-on"),
         pytest.param(
             replace(PAUSED, queued=(waiting(is_command=True),)), Rest(), id="a-command-that-owes-a-prompt-waits"
         ),
@@ -219,7 +224,7 @@ def test_a_paused_item_lets_its_turn_end_and_hands_nothing_over(given: Work, wan
             replace(IDLE, phase=Phase.STOPPED, turn=INTERRUPTED), EndSession(), id="an-interrupted-turn-is-not-repeated"
         ),
         pytest.param(
-            replace(STOPPED, turn=INTERRUPTED, owes_resumption=True), CancelTurn(TURN), id="nor-is-it-told-to-go-on"
+            replace(STOPPED, turn=INTERRUPTED, owed=OWED), CancelTurn(TURN), id="nor-is-it-told-to-go-on"
         ),
         pytest.param(replace(CLOSED, turn=TAKEN), Rest(), id="closing-lets-the-running-turn-end"),
         pytest.param(

@@ -57,6 +57,9 @@ def waitings(draw: st.DrawFn, prefix: str) -> tuple[Waiting, ...]:
     )  # fmt: skip
 
 
+OWED = OpenTurn(turn_id=TurnId("owed"), state=TurnState.ENDED, keys=(), interruptions=1, handed_at_ms=0)
+
+
 @st.composite
 def turns(draw: st.DrawFn, queued: tuple[Waiting, ...]) -> OpenTurn | None:
     state = draw(st.sampled_from([None, TurnState.FROZEN, TurnState.HANDED, TurnState.TAKEN, TurnState.INTERRUPTED]))
@@ -81,7 +84,7 @@ def works(draw: st.DrawFn) -> Work:
         is_reachable=session is SessionState.LIVE and draw(st.booleans()), turn=draw(turns(queued)),
         needs=draw(waitings("n")), behind=draw(waitings("b")), queued=queued,
         ending=draw(st.sampled_from([(), (EventKey("stop"),)])), removes=draw(st.booleans()),
-        yields=draw(st.booleans()), owes_resumption=draw(st.booleans()),
+        yields=draw(st.booleans()), owed=draw(st.none() | st.just(OWED)),
     )  # fmt: skip
 
 
@@ -131,7 +134,7 @@ def done(work: Work, act: Act, luck: Iterator[str]) -> Work:
 
 def _session(work: Work, act: Act, luck: str) -> Work:
     if isinstance(act, EndSession):
-        return replace(work, session=None, session_id=None, is_reachable=False, turn=None, owes_resumption=False)
+        return replace(work, session=None, session_id=None, is_reachable=False, turn=None, owed=None)
     if isinstance(act, LetIdle):
         return replace(work, session=SessionState.IDLE, is_reachable=False, yields=False)
     if luck in ("well", "works-on"):
@@ -147,7 +150,7 @@ def _turn(work: Work, act: Act, luck: str) -> Work:
         case Freeze(keys=keys):
             return replace(work, turn=_fresh(keys))
         case FreezeResumption():
-            return replace(work, turn=_fresh(()), owes_resumption=False)
+            return replace(work, turn=_fresh(()), owed=None)
         case TakeBack():
             return replace(work, turn=None)
         case Repeat():

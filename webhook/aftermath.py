@@ -1,0 +1,117 @@
+"""What follows when a session could not be opened, when its host has ended, and when a turn shows no sign of life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from domain.model import Fate, ItemId
+from domain.retry import PROVIDER_PAUSE_S, Again, after_failure
+from domain.turns import INTERRUPTIONS_MAX, OpenTurn, SessionState, TurnState
+from eventlog.events.session import SessionFailed
+from eventlog.events.turn import TurnInterrupted
+from replies.record import Recorder
+from sessions.host.records import Trouble, TroubleKind
+from statedb import session_rows, turn_rows, work
+from statedb.database import Connection
+from statedb.rows import Step
+from statedb.session_rows import SessionRow
+from statedb.turn_rows import TurnRow
+from webhook.giving_up import Failure, Written, note_failure
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """Puts down what follows, inside the committer's transaction."""
+
+    recorder: Recorder
+    retries_max: int
+
+    def start_failed(self, connection: Connection, item_id: ItemId, failure: Failure, now_ms: int) -> Written:
+        """No session could be opened. A turn that some host had pays for its own looking up; else what waits pays."""
+        had = turn_rows.had_turn(connection, item_id)
+        if had is not None:
+            self._put_off(connection, had, failure, now_ms)
+            return Written()
+        turn = turn_rows.open_turn(connection, item_id)
+        if turn is not None and turn.keys:
+            turn_rows.let_go(connection, turn.turn_id, now_ms)
+        rows = [row for row in work.waiting_rows(connection, item_id) if row.fate.step is Step.QUEUED]
+        return note_failure(connection, item_id, rows, failure, self.retries_max, self.recorder, now_ms)
+
+    def host_ended(self, connection: Connection, session: SessionRow, trouble: Trouble | None, now_ms: int) -> Written:
+        """The host is gone: the session is idle, and its turn is looked up by the next host, or tried again."""
+        session_rows.set_session_state(connection, session.session_id, SessionState.IDLE, now_ms)
+        turn = turn_rows.open_turn(connection, session.item_id)
+        row = turn_rows.turn(connection, turn.turn_id) if turn else None
+        if trouble is not None and trouble.kind is TroubleKind.CONVERSATION_GONE:
+            if turn is not None:
+                _look_up_again(connection, turn, row, now_ms)
+            return Written()
+        if trouble is not None and trouble.turn_id is None:
+            written = self.start_failed(connection, session.item_id, _failure(trouble), now_ms)
+            written.log.append(_session_failed(session, trouble))
+            return written
+        if turn is None or turn.state in (TurnState.FROZEN, TurnState.INTERRUPTED):
+            return Written()
+        if row is None or not row.written_by_host:
+            turn_rows.put_off(connection, turn.turn_id, now_ms)
+            return Written()
+        turn_rows.mark_interrupted(connection, session.item_id)
+        return Written(log=[_interrupted(session, turn, trouble)])
+
+    def no_sign(self, connection: Connection, turn: TurnRow, now_ms: int) -> Written:
+        """A host had the turn and the agent showed no sign of it: an attempt of its events; the turn is looked up by
+        the next host before it is handed over again."""
+        failure = Failure(cause="the agent showed no sign of it")
+        rows = work.events_of_turn(connection, turn.turn_id)
+        if not rows:
+            open_turn = turn_rows.open_turn(connection, turn.item_id)
+            if open_turn is not None:
+                self._put_off(connection, open_turn, failure, now_ms)
+            return Written()
+        written = note_failure(connection, turn.item_id, rows, failure, self.retries_max, self.recorder, now_ms)
+        waiting = [row.fate for row in work.events_of_turn(connection, turn.turn_id) if row.fate.fate is Fate.INFLIGHT]
+        if waiting:
+            turn_rows.put_off(connection, turn.turn_id, max(fate.next_at_ms for fate in waiting))
+        else:
+            turn_rows.mark_ended(connection, turn.turn_id, TurnState.CANCELLED, "gave up", "", "", "{}", now_ms)
+        return written
+
+    def _put_off(self, connection: Connection, turn: OpenTurn, failure: Failure, now_ms: int) -> None:
+        """Look the turn up later; a budget of failed starts ends like a second interruption."""
+        if failure.free_pause_s is not None:
+            turn_rows.put_off(connection, turn.turn_id, now_ms + round(failure.free_pause_s * 1000))
+            return
+        match after_failure(turn.start_failures, self.retries_max, now_ms):
+            case Again(attempts=attempts, at_ms=at_ms):
+                turn_rows.put_off(connection, turn.turn_id, at_ms)
+                turn_rows.count_start_failure(connection, turn.turn_id, attempts, turn.interruptions)
+            case _:
+                turn_rows.put_off(connection, turn.turn_id, now_ms)
+                turn_rows.count_start_failure(connection, turn.turn_id, turn.start_failures + 1, INTERRUPTIONS_MAX)
+
+
+def _look_up_again(connection: Connection, turn: OpenTurn, row: TurnRow | None, now_ms: int) -> None:
+    """The conversation is gone: what a host had is repeated to a new one, what none had waits again."""
+    if row is not None and row.written_by_host:
+        turn_rows.put_off(connection, turn.turn_id, now_ms)
+    elif turn.keys:
+        turn_rows.let_go(connection, turn.turn_id, now_ms)
+
+
+def _failure(trouble: Trouble) -> Failure:
+    """Why a start failed, in our own words: what an agent says is not repeated on a thread."""
+    if trouble.kind is TroubleKind.PROVIDER:
+        return Failure(cause="the agent's provider would not answer", free_pause_s=PROVIDER_PAUSE_S)
+    return Failure(cause="the agent could not be started")
+
+
+def _session_failed(session: SessionRow, trouble: Trouble) -> SessionFailed:
+    return SessionFailed(session_id=session.session_id, harness=session.harness, will_retry=True, error=trouble.text)
+
+
+def _interrupted(session: SessionRow, turn: OpenTurn, trouble: Trouble | None) -> TurnInterrupted:
+    cause = trouble.text if trouble else "the session host is gone"
+    return TurnInterrupted(
+        turn_id=turn.turn_id, session_id=session.session_id, cause=cause, interruptions=turn.interruptions + 1
+    )
