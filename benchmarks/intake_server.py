@@ -25,6 +25,8 @@ from webhook.intake import WebhookSettings
 from webhook.wire import server_config
 
 SWITCH_INTERVAL_S = 0.0005
+OWN_ACCOUNT_ID = 99
+"""Whom the service posts as; it knows that soon after its start."""
 STREAMS = 4
 STREAM_LINES_PER_S = 100
 
@@ -39,7 +41,13 @@ def main() -> None:
         serve(bare())
         return
     journal = Journal(folder / "events.jsonl", time.time, "benchmark", [SECRET.decode()])
-    with Dispatching(folder, clock=lambda: time.time_ns() // 1_000_000, emit=journal.emit) as dispatching:
+    with Dispatching(
+        folder,
+        own_accounts={"github.com": OWN_ACCOUNT_ID},
+        clock=lambda: time.time_ns() // 1_000_000,
+        emit=journal.emit,
+        emit_all=journal.emit_all,
+    ) as dispatching:
         serve(
             create_app(
                 WebhookSettings(secrets=(SECRET,)),

@@ -68,8 +68,10 @@ def see(connection: apsw.Connection, events: Sequence[Event], keys: Iterable[Eve
         seen.items[item.item_id] = item
     seen.texts = _texts(connection, {(e.thread.host, e.fact.value, e.object_id) for e in events})
     seen.fates = fates_of(connection, {*keys, *(text.event_key for text in seen.texts.values())})
-    _see_waiting(connection, seen)
-    _see_items(connection, seen, list(seen.items))
+    if seen.texts:
+        _see_waiting(connection, seen)
+    if seen.items:
+        _see_items(connection, seen, list(seen.items))
     seen.next_item_id = next(connection.execute("SELECT coalesce(max(item_id), 0) + 1 FROM items"))[0]
     return seen
 

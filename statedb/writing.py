@@ -49,7 +49,7 @@ class Insert:
 def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
     """Write all of it inside the open transaction. Later rows of one identity win."""
     _THREAD.run(connection, [(t.host, t.repository_id, t.number, item) for t, item in rows.threads])
-    _ITEM.run(connection, [_item(item) for item in rows.items.values()])
+    _ITEM.run(connection, [_item(item, now_ms) for item in rows.items.values()])
     _EVENT.run(connection, [_event(accepted) for accepted in rows.events])
     _FATE.run(connection, [_fate(fate) for fate in rows.fates])
     _DELIVERY.run(connection, [_delivery(delivery) for delivery in rows.deliveries])
@@ -131,13 +131,13 @@ _COMMAND = Insert("OR IGNORE INTO commands", "event_key, item_id, verb, place_at
 _ACCOUNT = Insert("OR IGNORE INTO accounts", "host, login, account_id, pinned_at")
 
 
-def _item(row: ItemRow) -> tuple[object, ...]:
+def _item(row: ItemRow, now_ms: int) -> tuple[object, ...]:
     return (
         row.item_id, row.home.host, row.home.repository_id, row.home.number, row.repository,
         row.folded.phase, codec.write_folded(row.folded), row.failed_generation, row.refused, row.refused_since_ms,
         codec.write_snapshot(row.snapshot) if row.snapshot else None,
         row.snapshot.updated_at_ms if row.snapshot else 0,
-        row.other_instance, row.other_instance_at_ms, row.newest_ms, row.removal, row.created_at_ms, row.changed_at_ms,
+        row.other_instance, row.other_instance_at_ms, row.newest_ms, row.removal, row.created_at_ms, now_ms,
     )  # fmt: skip
 
 

@@ -50,11 +50,10 @@ class Batch:
         return self.put_item(_with_news(item, event))
 
     def put_item(self, item: ItemRow) -> ItemRow:
-        """Keep a changed item, for the events behind and for the store."""
-        changed = replace(item, changed_at_ms=self.now_ms)
+        """Keep a changed item, for the events behind and for the store, which notes when it was changed."""
         self.seen.threads.setdefault(item.home, item.item_id)
-        self.seen.items[item.item_id] = self.rows.items[item.item_id] = changed
-        return changed
+        self.seen.items[item.item_id] = self.rows.items[item.item_id] = item
+        return item
 
     def put_fate(self, row: FateRow) -> FateRow:
         """Keep what became of an event."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from domain.decision import Ambiguous, Apply, Decision, Queue, Reject
@@ -19,7 +20,7 @@ from eventlog.events.dispatch import (
 )
 from eventlog.events.routing import RoutingDropped
 from statedb import codec
-from statedb.rows import FateRow, ItemRow, Step
+from statedb.rows import DeliveryRow, FateRow, ItemRow, Step
 
 
 class About(TypedDict):
@@ -132,3 +133,20 @@ def accepted_line(event: Event, key: EventKey, delivery: Delivery) -> LogEvent:
         kind=event.fact,
         actor=event.actor.login if isinstance(event.actor, Account) else None,
     )
+
+
+def arrival(delivery: Delivery, key: EventKey, now_ms: int, fate: Fate) -> DeliveryRow:
+    """The row of one more arrival of an event that has that fate."""
+    return DeliveryRow(
+        road=delivery.road,
+        delivery_id=delivery.delivery_id,
+        event_key=key,
+        at_ms=now_ms,
+        resolved=fate in (Fate.DONE, Fate.SETTLED),
+    )
+
+
+def one_by_one(emit: Callable[[LogEvent], None], lines: Sequence[LogEvent]) -> None:
+    """Write the lines of a batch where nothing writes them at once."""
+    for line in lines:
+        emit(line)

@@ -50,7 +50,6 @@ from statedb import reading
 from statedb.committer import BlockingNotifier, Committer, Notifier, Ticket
 from statedb.database import Connection
 from statedb.rows import (
-    DeliveryRow,
     FateRow,
     ItemRow,
     PinnedAccount,
@@ -105,8 +104,7 @@ class Dispatcher:
         self._clock = clock
         self._own_accounts = own_accounts
         self._pins = pins
-        self._emit = emit
-        self._emit_all = emit_all or partial(_one_by_one, emit)
+        self._emit_all = emit_all or partial(decisions.one_by_one, emit)
         self._wake = wake
         self._publish = publish
         committer.serve(self)
@@ -158,7 +156,7 @@ class Dispatcher:
                 else:
                     self.deduper.add(key, outcome)
         self._emit_all([line for answer in answers for line in answer.log])
-        for item_id in {answer.item_id for answer in answers if answer.item_id is not None}:
+        for item_id in dict.fromkeys(answer.item_id for answer in answers if answer.item_id is not None):
             self._wake(item_id)
         if any(answer.says for answer in answers):
             self._publish()
@@ -176,7 +174,7 @@ class Dispatcher:
         event, view = known_texts.as_first_read(event, view, row, self.policy.authorities)
         decided = self._carry(state, event, row.event_key, item, view, attempts=row.attempts)
         write_rows(connection, state.rows, state.now_ms)
-        return self._handled(state, Status.ACCEPTED, decided)
+        return self._handled(state, decided)
 
     def _dispatch_one(self, event: Event, item: ItemView) -> Outcome | None:
         """Judge once more what is about to be handed over: why it may not be, or None. The item's lease is held."""
@@ -207,9 +205,9 @@ class Dispatcher:
         item = state.claim_item(event)
         view = state.view(event, item)
         row = self._carry(state, event, key, item, known_texts.unread(view) if known else view)
-        state.rows.deliveries.append(_arrival(delivery, key, state.now_ms, row.fate))
+        state.rows.deliveries.append(decisions.arrival(delivery, key, state.now_ms, row.fate))
         state.log.insert(0, decisions.accepted_line(event, key, delivery))
-        return replace(self._handled(state, Status.ACCEPTED, row, keyed=keyed), pinned=pinned)
+        return self._handled(state, row, keyed=keyed, pinned=pinned)
 
     def _carry(
         self, state: Batch, event: Event, key: EventKey, item: ItemRow, view: View, attempts: int = 0
@@ -334,7 +332,7 @@ class Dispatcher:
         if item is not None and names_somebody:
             commands.ask_removal(state, item)
         fate, outcome = derived_fate(known), derived_outcome(known)
-        state.rows.deliveries.append(_arrival(delivery, key, state.now_ms, fate))
+        state.rows.deliveries.append(decisions.arrival(delivery, key, state.now_ms, fate))
         line = DispatchDuplicate(
             delivery_id=delivery.delivery_id, event_key=key, road=delivery.road, fate=fate, outcome=outcome or None
         )
@@ -348,12 +346,14 @@ class Dispatcher:
             log=(line,),
         )
 
-    def _handled(self, state: Batch, status: Status, row: FateRow, keyed: bool = True) -> Handled:
+    def _handled(
+        self, state: Batch, row: FateRow, *, keyed: bool = True, pinned: tuple[str, int] | None = None
+    ) -> Handled:
         """The answer for one event, taking the lines it logged."""
         log, state.log = tuple(state.log), []
         marks, state.marks = tuple(state.marks), []
         return Handled(
-            status=status,
+            status=Status.ACCEPTED,
             event_key=row.event_key,
             fate=row.fate,
             outcome=row.outcome or "",
@@ -362,6 +362,7 @@ class Dispatcher:
             marks=marks if keyed else tuple(mark for mark in marks if mark[0] != row.event_key),
             log=log,
             says=bool(state.rows.replies),
+            pinned=pinned,
         )
 
     def _passed(self, event: Event, delivery: Delivery, reason: PassReason) -> Handled:
@@ -390,20 +391,5 @@ class Dispatcher:
             self._say(state, event, item, "refusal", texts.edited_command())
 
 
-def _one_by_one(emit: Callable[[LogEvent], None], lines: Sequence[LogEvent]) -> None:
-    for line in lines:
-        emit(line)
-
-
 def _may_be_claimed(rows: Sequence[FateRow]) -> bool:
     return derived_fate(rows) is Fate.UNHANDLED and not any(row.gave_up for row in rows)
-
-
-def _arrival(delivery: Delivery, key: EventKey, now_ms: int, fate: Fate) -> DeliveryRow:
-    return DeliveryRow(
-        road=delivery.road,
-        delivery_id=delivery.delivery_id,
-        event_key=key,
-        at_ms=now_ms,
-        resolved=fate in (Fate.DONE, Fate.SETTLED),
-    )

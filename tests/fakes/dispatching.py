@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -73,6 +73,7 @@ class Dispatching:
         repositories: frozenset[str] = frozenset(),
         clock: Callable[[], int] | None = None,
         emit: Callable[[LogEvent], None] | None = None,
+        emit_all: Callable[[Sequence[LogEvent]], None] | None = None,
     ) -> None:
         self.clock = clock or itertools.count(START_MS).__next__
         self.path = folder / "state.db"
@@ -97,6 +98,7 @@ class Dispatching:
             emit=emit or self.events.emit,
             wake=self.woken.append,
             publish=lambda: None,
+            emit_all=emit_all,
         )
         self._thread = threading.Thread(target=self.committer.run, name="committer")
 
