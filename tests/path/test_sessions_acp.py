@@ -191,6 +191,21 @@ def test_a_session_that_ended_idle_is_loaded_again_for_the_next_comment(folder: 
     assert len(service.rows("SELECT session_id FROM sessions")) == 1
 
 
+def test_an_agent_that_no_longer_knows_the_conversation_gets_a_new_one(folder: Path, serve: Serve) -> None:
+    say_always(folder)
+    let_agent(folder, FIRST, ["say", "First."])
+    first = serve()
+    first.begin()
+    first.until(lambda: first.said("answer") == ["First."])
+    os.kill(host_pid(first), signal.SIGKILL)
+    second = serve("--forget")
+    said = comment(2, "more")
+    second.arrive(said)
+    second.wait_fates([said], "done")
+    second.until(lambda: second.said("answer") == ["First.", "First."])
+    assert second.rows("SELECT attempts FROM fates WHERE event_key = ?", said.key) == [(0,)]
+
+
 def test_an_agent_that_cannot_start_is_given_up_with_a_notice(folder: Path, serve: Serve) -> None:
     say_always(folder)
     service = serve("--die-at-start", retries=0)
