@@ -223,9 +223,7 @@ def test_a_paused_item_lets_its_turn_end_and_hands_nothing_over(given: Work, wan
         pytest.param(
             replace(IDLE, phase=Phase.STOPPED, turn=INTERRUPTED), EndSession(), id="an-interrupted-turn-is-not-repeated"
         ),
-        pytest.param(
-            replace(STOPPED, turn=INTERRUPTED, owed=OWED), CancelTurn(TURN), id="nor-is-it-told-to-go-on"
-        ),
+        pytest.param(replace(STOPPED, turn=INTERRUPTED, owed=OWED), CancelTurn(TURN), id="nor-is-it-told-to-go-on"),
         pytest.param(replace(CLOSED, turn=TAKEN), Rest(), id="closing-lets-the-running-turn-end"),
         pytest.param(
             replace(CLOSED, turn=HANDED), Rest(NOW - 1_000 + RECEIPT_MS), id="closing-waits-for-a-receipt-with-a-bound"
@@ -234,6 +232,17 @@ def test_a_paused_item_lets_its_turn_end_and_hands_nothing_over(given: Work, wan
         pytest.param(CLOSED, EndSession(), id="after-its-turn-a-closed-item-ends"),
         pytest.param(replace(LIVE, phase=Phase.FAILED), EndSession(), id="a-failed-item-has-no-session"),
         pytest.param(BARE, Rest(), id="never-started"),
+        pytest.param(
+            replace(LIVE, ending=(STOP,), queued=(waiting(),)),
+            EndSession(),
+            id="a-start-after-a-stop-waits-for-its-end",
+        ),
+        pytest.param(
+            replace(BARE, ending=(STOP,), removes=True, queued=(waiting(),)), RemoveClone(), id="and-for-the-removal"
+        ),
+        pytest.param(
+            replace(LIVE, ending=(STOP,), turn=TAKEN), CancelTurn(TURN), id="a-start-after-a-stop-saves-no-turn"
+        ),
     ],
 )
 def test_an_item_that_nobody_wants_run_comes_to_its_end(given: Work, wanted: Act) -> None:

@@ -139,9 +139,19 @@ def _session(work: Work, act: Act, luck: str) -> Work:
         return replace(work, session=SessionState.IDLE, is_reachable=False, yields=False)
     if luck in ("well", "works-on"):
         return replace(work, session=SessionState.LIVE, session_id=SessionId("s"), is_reachable=True)
-    later = tuple(replace(waiting, next_at_ms=NOW + 2_000) for waiting in work.queued)
-    died = replace(work, session=SessionState.IDLE, session_id=SessionId("s"), is_reachable=False, queued=later)
-    return _interrupted(died)
+    return _put_off(replace(work, session=SessionState.IDLE, session_id=SessionId("s"), is_reachable=False))
+
+
+def _put_off(work: Work) -> Work:
+    """A start failed: whoever wanted it waits, comments of a frozen turn wait again."""
+    later, turn = NOW + 2_000, work.turn
+    queued = tuple(replace(waiting, next_at_ms=later) for waiting in work.queued)
+    if turn is not None and turn.state is TurnState.FROZEN and turn.keys:
+        turn = None
+    if turn is not None:
+        return replace(work, turn=replace(turn, not_before_ms=later), queued=queued)
+    owed = replace(work.owed, not_before_ms=later) if work.owed is not None else None
+    return replace(work, turn=None, owed=owed, queued=queued)
 
 
 def _turn(work: Work, act: Act, luck: str) -> Work:
@@ -162,7 +172,7 @@ def _turn(work: Work, act: Act, luck: str) -> Work:
         case Overdue():
             return replace(work, turn=None, session=SessionState.IDLE, is_reachable=False)
         case FailInterrupted():
-            return replace(work, turn=None, phase=Phase.FAILED)
+            return replace(work, turn=None, owed=None, phase=Phase.FAILED)
         case Hand():
             return _handed(work, luck)
     raise AssertionError(f"{act} is not known here")
@@ -184,14 +194,10 @@ def _handed(work: Work, luck: str) -> Work:
 
 
 def _interrupted(work: Work) -> Work:
-    """The host died or failed at the turn: comments of a frozen one wait again, anything else counts."""
-    turn = work.turn
-    if turn is None:
-        return work
-    if turn.state is TurnState.FROZEN and turn.keys:
-        return replace(work, turn=None)
-    state = turn.state if turn.state is TurnState.FROZEN else TurnState.INTERRUPTED
-    return replace(work, turn=replace(turn, state=state, interruptions=turn.interruptions + 1))
+    """The host died at the turn, or the agent failed at it."""
+    assert work.turn is not None
+    more = replace(work.turn, state=TurnState.INTERRUPTED, interruptions=work.turn.interruptions + 1)
+    return replace(work, turn=more)
 
 
 def _fresh(keys: tuple[EventKey, ...]) -> OpenTurn:
