@@ -261,6 +261,20 @@ def test_an_interrupted_turn_whose_agent_cannot_start_any_more_fails_the_item_wi
     assert len(harness.opens) <= 5
 
 
+def test_an_interrupted_turn_whose_hosts_die_without_a_word_is_not_looked_up_for_ever(
+    service: ServiceInProcess, harness: StandInHarness
+) -> None:
+    meet(service, WORKS_ON)
+    said = comment(2, "more")
+    service.arrive(said)
+    service.wait_fates([said], "done")
+    harness.opening = Opening(dies=True)
+    harness.kill(service.item_id())
+    harness.wait_opens(2)
+    service.settle()
+    assert len(harness.opens) <= 5
+
+
 def test_comments_behind_an_interrupted_turn_do_not_pay_for_its_starts_at_once(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
