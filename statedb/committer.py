@@ -27,8 +27,8 @@ QUEUE_MAX = 4_096
 
 LINGER_S = 0.000_5
 LINGERS_MAX = 8
-"""Under load a batch is let grow as long as each pause brings more, so often at most: every batch costs a sync, and while
-it is written its submitters fight it for the interpreter."""
+"""Under load a batch is let grow while each pause brings more, so often at most: every batch costs a sync, and while it
+is written its submitters fight it for the interpreter."""
 
 DISK_FAULTS = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CorruptError, apsw.ReadOnlyError, apsw.CantOpenError)
 """What no job is to blame for: the whole batch fails, and nothing of it is recorded."""
@@ -134,7 +134,8 @@ class Committer(Generic[S, A]):
         self._wanted = threading.Condition()
         self._stopping = False
         self._writable = True
-        self._busy = False
+        self._company = 1
+        """How many jobs the last batch had."""
         self._plan: Plan[S, A] | None = None
         self._connection = database.writer()
 
@@ -197,19 +198,21 @@ class Committer(Generic[S, A]):
         with self._wanted:
             while not self._jobs and not self._stopping:
                 self._wanted.wait()
-        if self._busy:
+        if self._company > 1:
             self._linger()
         with self._wanted:
             count = min(BATCH_MAX, len(self._jobs))
-            self._busy = count > 1
+            self._company = count
             return [self._jobs.popleft() for _ in range(count)]
 
     def _linger(self) -> None:
-        """Let those who are about to submit get into this batch."""
+        """Let those who are about to submit get into this batch, until it is as large as the last one."""
         for _ in range(LINGERS_MAX):
             there = len(self._jobs)
+            if there >= self._company:
+                return
             time.sleep(LINGER_S)
-            if len(self._jobs) == there or there >= BATCH_MAX:
+            if len(self._jobs) == there:
                 return
 
     def _commit(self, jobs: list[_Intake[S, A] | _Write]) -> None:
