@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -80,7 +81,8 @@ def main() -> int:
     clock = SkippingClock(options.ahead_s)
     skipper = Skipper(clock)
     signal.signal(signal.SIGUSR1, skipper.ask)
-    threading.Thread(target=skipper.run, daemon=True).start()
+    for body in (skipper.run, _end_with_parent):
+        threading.Thread(target=body, daemon=True).start()
     settings = load(options.config)
     outside = make_ports(settings, StateFolder(settings.state))
     mortal = {field.name: MortalPort(getattr(outside, field.name), field.name, mortality) for field in fields(Ports)}
@@ -116,6 +118,13 @@ def _parts(mortality: Mortality, skipper: Skipper) -> dict[str, Any]:
         return MortalPort(Clones(*arguments), "clones", mortality)
 
     return {"Committer": MortalCommitter, "Publisher": publisher, "Lanes": lanes, "Clones": clones}
+
+
+def _end_with_parent() -> None:
+    """A test that was killed leaves no service behind."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _options() -> argparse.Namespace:

@@ -25,9 +25,7 @@ PAIRS = [pytest.param(first, second, id=f"{first}-{second}") for first, second i
 
 
 @pytest.mark.parametrize(("case", "point"), POINTS)
-def test_every_event_is_carried_out_once_and_every_answer_posted_once(
-    tmp_path: Path, case: Case, point: Point
-) -> None:
+def test_every_event_is_carried_out_once_and_every_answer_posted_once(tmp_path: Path, case: Case, point: Point) -> None:
     with case.world(tmp_path, point) as world:
         tell(world, case.story)
         end(world)

@@ -110,7 +110,7 @@ class World:
             self._service = subprocess.Popen(
                 [*argv, "--point", str(point), "--ahead-s", str(self._ahead_s)],
                 cwd=ROOT,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 env=environment(self.folder),
@@ -128,10 +128,27 @@ class World:
         assert self._service is not None
         return self._service
 
+    def pause_service(self) -> None:
+        """From now on it sees and does nothing, until it is killed or goes on."""
+        self.service.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """After a pause."""
+        self.service.send_signal(signal.SIGCONT)
+
+    def kill_hosts(self) -> None:
+        """Kill every session host as the kernel would; what it started stays, and is nobody's."""
+        folder = os.fsencode(self.state.sessions)
+        for process in Path("/proc").iterdir():
+            if process.name.isdigit() and _is_host(process, folder):
+                os.kill(int(process.name), signal.SIGKILL)
+
     def kill_service(self) -> None:
-        """As a power cut would."""
+        """As a power cut would; another one is started."""
         self.service.kill()
         self.service.wait(END_S)
+        self.deaths += 1
+        self.start_service()
 
     def stop_service(self) -> int:
         """Ask it to end; its exit code."""
@@ -156,6 +173,13 @@ class World:
             self._look_after_service()
             self._deliver_again()
             self._skip_where_quiet()
+            time.sleep(LOOK_EVERY_S)
+
+    def until_written(self, holds: Callable[[], bool], wanted: str) -> None:
+        """Wait for something while the service is paused: nobody looks after it."""
+        deadline_s = time.monotonic() + WAIT_S
+        while not holds():
+            assert time.monotonic() < deadline_s, f"waited in vain until {wanted}"
             time.sleep(LOOK_EVERY_S)
 
     def said(self) -> list[Comment]:
@@ -314,6 +338,14 @@ def turn_of(prompt: str) -> str:
 def _brief(line: dict[str, Any]) -> str:
     dull = {"event", "v", "at", "time", "level", "msg", "pid", "source", "work_item", "delivery_id"}
     return json.dumps({name: value for name, value in line.items() if name not in dull})[:200]
+
+
+def _is_host(process: Path, folder: bytes) -> bool:
+    try:
+        argv = (process / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"sessions.host" in argv and any(part.startswith(folder) for part in argv)
 
 
 def _sizes(paths: Iterator[Path]) -> Iterator[int]:

@@ -24,7 +24,7 @@ TELLING = (
 )
 
 
-@pytest.mark.parametrize("point", map(read_point, TELLING), ids=TELLING)
+@pytest.mark.parametrize("point", [read_point(text) for text in TELLING], ids=TELLING)
 def test_a_service_killed_there_carries_every_event_out_once_and_answers_once(tmp_path: Path, point: Point) -> None:
     with PUSHED.world(tmp_path, point) as world:
         tell(world, PUSHED.story)
