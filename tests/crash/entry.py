@@ -22,11 +22,11 @@ from service.settings import load
 from service.state_folder import StateFolder
 from sessions.clones import Clones
 from statedb.committer import Committer
-from tests.crash.mortal import MortalPort, Mortality
+from tests.crash.mortal import Mortality, MortalPort
 from tests.crash.points import read_point
 from webhook.lanes import Lanes
 
-SKIP_S = 5.0
+SKIP_S = 15.0
 NOTICE_S = 0.1
 NOBODY = ItemId(0)
 """No item has this id: waking it lets the lanes look at the clock, and at nothing else."""
@@ -106,15 +106,15 @@ def _parts(mortality: Mortality, skipper: Skipper) -> dict[str, Any]:
             # A step that finds nothing to do is no call: how often that happens depends on the machine.
             return rest_s if rest_s > 0 else mortality.through("publisher.step", lambda: rest_s)
 
-    def publisher(*arguments: Any, **named: Any) -> Publisher:  # noqa: ANN401 - the publisher's own
+    def publisher(*arguments: Any, **named: Any) -> Publisher:
         skipper.publishers.append(MortalPublisher(*arguments, **named))
         return skipper.publishers[-1]
 
-    def lanes(*arguments: Any) -> Lanes:  # noqa: ANN401 - the lanes' own
+    def lanes(*arguments: Any) -> Lanes:
         skipper.lanes.append(Lanes(*arguments))
         return skipper.lanes[-1]
 
-    def clones(*arguments: Any) -> MortalPort:  # noqa: ANN401 - the clones' own
+    def clones(*arguments: Any) -> MortalPort:
         return MortalPort(Clones(*arguments), "clones", mortality)
 
     return {"Committer": MortalCommitter, "Publisher": publisher, "Lanes": lanes, "Clones": clones}

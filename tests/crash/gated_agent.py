@@ -34,12 +34,12 @@ class Place(StrEnum):
 class GatedAgent(DemoAgent):
     """Takes turns as the demo's agent does, with gates between its steps."""
 
-    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ANN401 - the protocol's open fields
+    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
         """Open a conversation."""
         await self._gate(Place.OPENING)
         return await super().new_session(cwd)
 
-    async def prompt(self, session_id: str, prompt: Sequence[object], **_: Any) -> PromptResponse:  # noqa: ANN401
+    async def prompt(self, session_id: str, prompt: Sequence[object], **_: Any) -> PromptResponse:
         """Take one turn."""
         conversation = self._conversations[session_id]
         text = "\n".join(block.text for block in prompt if isinstance(block, TextContentBlock))
@@ -58,7 +58,7 @@ class GatedAgent(DemoAgent):
         hold, held = self._folder / f"hold-{place}", self._folder / f"held-{place}"
         if hold.exists():
             hold.rename(held)
-        while held.exists():
+        while held.exists():  # noqa: ASYNC110 - another process opens the gate
             await asyncio.sleep(0.01)
 
 

@@ -27,7 +27,7 @@ class Mortality:
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def through(self, call: str, body: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the port returns
+    def through(self, call: str, body: Callable[[], Any]) -> Any:
         """Make a call, unless this is where the process ends."""
         with self._lock:
             self._counts[call] += 1
@@ -52,11 +52,11 @@ class MortalPort:
         self._name = name
         self._mortality = mortality
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the port has
+    def __getattr__(self, name: str) -> Any:
         own, call = getattr(self._inner, name), f"{self._name}.{name}"
         return partial(self._call, call, own) if call in CALLS else own
 
-    def _call(self, call: str, own: Callable[..., Any], *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
+    def _call(self, call: str, own: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         made = partial(own, *arguments, **named)
         if call == "records.next":
             # Waiting in vain is no call: how often that happens depends on the machine.

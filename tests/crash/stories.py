@@ -91,14 +91,15 @@ def unfinished(world: World) -> Iterator[str]:
 
 def wrong_of(world: World, told: list[Told]) -> Iterator[str]:
     """Every rule that a finished story breaks."""
-    yield from _wrong_fates(world, told)
+    yield from wrong_fates(world, told)
     yield from _wrong_prompts(world, told)
-    yield from _wrong_answers(world)
+    yield from wrong_answers(world)
     if living := world.living():
         yield f"processes of a stopped session live: {living}"
 
 
-def _wrong_fates(world: World, told: list[Told]) -> Iterator[str]:
+def wrong_fates(world: World, told: list[Told]) -> Iterator[str]:
+    """Comments whose fate or reactions are not what they should be."""
     for each in told:
         if (fate := world.fate(each.comment)) != each.fate:
             yield f"{each.comment.body!r} is {fate!r}, not {each.fate!r}"
@@ -121,7 +122,7 @@ def _wrong_prompts(world: World, told: list[Told]) -> Iterator[str]:
             yield f"{each.comment.body!r} was heard {heard} times, not {each.heard}"
 
 
-def _wrong_answers(world: World) -> Iterator[str]:
+def wrong_answers(world: World) -> Iterator[str]:
     """Every answer that was recorded stands on the thread once, and nothing else does."""
     standing = Counter(marker.reply_id for said in world.said() if (marker := read_marker(said.body)))
     recorded = {row[0] for row in world.rows("SELECT reply_id FROM reply_parts WHERE marker <> ''")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.crash.world import World, turn_of
 
 pytestmark = pytest.mark.crash
 
-AGENT = (str(Path(gated_agent.__file__)),)
+AGENT = (sys.executable, "-P", str(Path(gated_agent.__file__)))
 TOGETHER = pytest.mark.parametrize("with_service", [False, True], ids=["the-host", "both"])
 
 

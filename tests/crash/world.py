@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ import apsw
 from domain.keys import text_key
 from domain.marker import read_marker
 from domain.model import EventKey, Fact, SessionId
-from service.demo.github.records import Comment
+from service.demo.github.records import Comment, Permission
 from service.demo.github.standin import StandIn
 from service.demo.leftovers import end_sessions
 from service.demo.setting import environment
@@ -38,10 +38,10 @@ HEARD = ("issue_comment", "issues")
 WAIT_S = 45.0
 END_S = 40.0
 LOOK_EVERY_S = 0.02
-QUIET_S = 0.8
+QUIET_S = 0.6
 """When nothing has moved for so long, everybody waits for the clock."""
 PROMPT_ID = re.compile(r"^turn: ([0-9a-f]+)\s*\Z", re.MULTILINE)
-DEMO_AGENT = ("-m", "service.demo.agent")
+DEMO_AGENT = (sys.executable, "-P", "-m", "service.demo.agent")
 
 
 class World:
@@ -53,8 +53,11 @@ class World:
         *points: Point,
         pushed: bool = True,
         polled: bool = False,
+        harness: str = "command",
         agent: Sequence[str] = DEMO_AGENT,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
+        """`variables`: more of the service's environment, which its agents may see."""
         self.folder = folder
         self.state = StateFolder(folder / "state")
         self.conversations = folder / "conversations"
@@ -63,6 +66,7 @@ class World:
         self.written: list[Comment] = []
         self.deaths = 0
         self._points = list(points)
+        self._variables = dict(variables or {})
         self._pushed = pushed
         self._polled = polled
         self._port = _free_port()
@@ -71,7 +75,7 @@ class World:
         self._seen: tuple[int, ...] = ()
         self._seen_at_s = 0.0
         self._config = folder / "the-loop.toml"
-        self._config.write_text(self._settings(agent, pushed=pushed, polled=polled), "utf-8")
+        self._config.write_text(self._settings(harness, agent), "utf-8")
         self.conversations.mkdir()
 
     # Its life
@@ -83,7 +87,7 @@ class World:
         github.add_account("loop-bot", token="tok")
         github.add_repository(REPOSITORY)
         for login in ("ada", "loop-bot"):
-            github.set_permission(REPOSITORY, login, "write")
+            github.set_permission(REPOSITORY, login, Permission.WRITE)
         self.number = github.open_issue("ada", REPOSITORY, "Fix it", body="please", labels=("the-loop",)).number
         self.start_service()
         if self._pushed:
@@ -113,7 +117,7 @@ class World:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env=environment(self.folder),
+                env=environment(self.folder) | self._variables,
                 start_new_session=True,
             )
 
@@ -293,20 +297,19 @@ class World:
         yield from sorted(self.state.sessions.glob("*/journal.jsonl"))
         yield from sorted(self.conversations.glob("*.jsonl"))
 
-    def _settings(self, agent: Sequence[str], *, pushed: bool, polled: bool) -> str:
+    def _settings(self, harness: str, agent: Sequence[str]) -> str:
         url = self.github.base_url
-        command = json.dumps([sys.executable, "-P", *agent])
         return f"""\
 name = "crash"
 state_folder = "state"
 
 [webhook]
-enabled = {json.dumps(pushed)}
+enabled = {json.dumps(self._pushed)}
 port = {self._port}
 secrets = ["{SECRET}"]
 
 [polling]
-enabled = {json.dumps(polled)}
+enabled = {json.dumps(self._polled)}
 interval_s = 0.5
 
 [github]
@@ -322,9 +325,9 @@ name = "{REPOSITORY}"
 authorized_users = ["ada"]
 
 [sessions]
-harness = "command"
-command = {command}
-pass_variables = ["DEMO_AGENT_*"]
+harness = "{harness}"
+command = {json.dumps(list(agent))}
+pass_variables = {json.dumps(["DEMO_AGENT_*", *self._variables])}
 """
 
 
@@ -350,7 +353,7 @@ def _is_host(process: Path, folder: bytes) -> bool:
 
 def _sizes(paths: Iterator[Path]) -> Iterator[int]:
     for path in paths:
-        yield os.stat(path).st_size if path.exists() else -1
+        yield path.stat().st_size if path.exists() else -1
 
 
 def _free_port() -> int:
