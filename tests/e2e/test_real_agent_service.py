@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ class Model:
         self.turns: list[str] = []
         """The prompt of each request, newest last."""
 
-    def reply(self, body: dict) -> list[dict]:
+    def reply(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         """One answer to one prompt."""
         prompts = [block["text"] for block in new_blocks(body) if "turn: " in block.get("text", "")]
         if not prompts:
