@@ -22,7 +22,7 @@ from tests.fakes.service_in_process import ServiceInProcess, thread
 
 ITEMS = 1_000
 PLACES = 4
-TURN_S = 0.2
+TURN_S = 0.5
 LIMIT_S = 900.0
 
 

@@ -127,9 +127,13 @@ class Plan(Protocol[S_contra, A]):
 class Committer(Generic[S, A]):
     """Owns the writing connection. `run` is the body of its one thread; everything else may be called from any thread."""
 
-    def __init__(self, database: Database, queue_max: int = QUEUE_MAX) -> None:
+    def __init__(
+        self, database: Database, queue_max: int = QUEUE_MAX, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        """`queue_max` jobs may wait; `pause` waits so many seconds while others submit."""
         self._database = database
         self._queue_max = queue_max
+        self._pause = pause
         self._jobs: deque[_Intake[S, A] | _Write] = deque()
         self._wanted = threading.Condition()
         self._stopping = False
@@ -211,7 +215,7 @@ class Committer(Generic[S, A]):
             there = len(self._jobs)
             if there >= self._company:
                 return
-            time.sleep(LINGER_S)
+            self._pause(LINGER_S)
             if len(self._jobs) == there:
                 return
 

@@ -149,6 +149,39 @@ def test_a_line_of_which_the_disk_took_only_a_part_is_written_again_whole(tmp_pa
     assert [json.loads(line).get("waiting") for line in (whole, *rest)] == [0, 1, 2, None, 3]
 
 
+def test_events_written_together_keep_their_order_behind_what_was_held(full_disk: Path) -> None:
+    journal = journal_at(full_disk)
+    journal.emit_all([queued(0), queued(1)])
+    assert journal.held == 2
+    full_disk.unlink()
+    journal.emit_all([queued(2), queued(3)])
+    assert story(full_disk) == [(0,), (1,), ("service.log_buffered", 2, 0), (2,), (3,)]
+
+
+def test_of_events_written_together_those_that_stand_whole_are_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    journal = journal_at(path)
+    journal.emit(queued(0))
+    line_bytes = path.stat().st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3 * line_bytes + 20, hard))
+    try:
+        journal.emit_all([queued(1), queued(2), queued(3), queued(4)])
+        assert journal.held == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    journal.emit(queued(5))
+    lines = path.read_bytes().splitlines()
+    assert lines.pop(3) == lines[3][:20]
+    assert [json.loads(line).get("waiting") for line in lines] == [0, 1, 2, 3, 4, None, 5]
+
+
+def test_one_event_that_cannot_be_shown_keeps_the_others_not_from_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    journal_at(path).emit_all([queued(1), object(), queued(2)])
+    assert story(path) == [(1,), (2,)]
+
+
 def test_a_line_that_an_earlier_crash_tore_does_not_swallow_the_next(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b'{"level":30,"ti')

@@ -389,3 +389,37 @@ def test_where_another_process_holds_the_store_everybody_is_told(tmp_path: Path,
         assert again.wait(committer.submit("b", again), LIMIT_S) == "b is written"
     holder.close()
     assert names_on_disk(tmp_path) == ["b"]
+
+
+def test_under_load_a_batch_grows_to_the_size_of_the_last_one_while_each_pause_brings_more(tmp_path: Path) -> None:
+    plan, wakings = Names(), Wakings(7)
+    late = iter("fg")
+
+    def pause(_: float) -> None:
+        if (name := next(late, None)) is not None:
+            committer.submit(name, wakings)
+
+    def go_on(_: Connection, name: str) -> None:
+        if name == "d":
+            committer.submit("e", wakings)
+
+    plan.act = go_on
+    committer: Committer[str, str] = Committer(Database(tmp_path / "state.db", lambda: 1), pause=pause)
+    committer.serve(plan)
+    for name in "abcd":
+        committer.submit(name, wakings)
+    with running(committer):
+        wakings.wait()
+    assert plan.batches == [list("abcd"), list("efg")]
+
+
+def test_who_comes_alone_is_not_kept_waiting(tmp_path: Path) -> None:
+    paused: list[float] = []
+    committer: Committer[str, str] = Committer(Database(tmp_path / "state.db", lambda: 1), pause=paused.append)
+    committer.serve(Names())
+    with running(committer):
+        for name in "abc":
+            waking = Wakings()
+            committer.submit(name, waking)
+            waking.wait()
+    assert paused == []
