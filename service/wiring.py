@@ -41,7 +41,7 @@ from sessions.prompts import Prompts
 from sessions.seat.ports import Saying, SeatPorts
 from sessions.seat.server import SeatServer
 from sessions.seat.verbs import Seat
-from statedb import facts
+from statedb import facts, ledger
 from statedb.committer import Committer
 from statedb.database import Database
 from statedb.ledger import Owner
@@ -143,6 +143,7 @@ def build_core(
     deduper = Deduper(settings.routing.dedup_cache_size)
     deduper.adopt(committer.before_run(lambda c: facts.newest_keys(c, settings.routing.dedup_cache_size)))
     recorder = Recorder(sealer, new_id, Masker(hidden_values(settings)).mask)
+    committer.before_run(lambda c: ledger.release_dead(c, clock.wall_ms()))
     publisher = Publisher(
         database,
         committer,

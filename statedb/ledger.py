@@ -202,6 +202,13 @@ def conclude(
     return Noted.WRITTEN
 
 
+def release_dead(connection: apsw.Connection, now_ms: int) -> None:
+    """Let every lease lapse: whoever held one is gone, for the caller holds the state folder. Once at start."""
+    connection.execute(
+        "UPDATE reply_parts SET lease_until = ? WHERE owner_id IS NOT NULL AND lease_until > ?", (now_ms, now_ms)
+    )
+
+
 def beat(connection: apsw.Connection, owner: Owner, now_ms: int) -> None:
     """Say that a sender lives, and forget those that have not for a week."""
     connection.execute(

@@ -46,8 +46,8 @@ def open_turn(connection: Connection, item_id: ItemId) -> OpenTurn | None:
 
 
 def had_turn(connection: Connection, item_id: ItemId) -> OpenTurn | None:
-    """The item's turn that some host had, and that is to be looked up or gone on with."""
-    is_open = "state IN ('handed', 'taken', 'interrupted') AND written_by_host = 1"
+    """The item's turn that some host had, or that makes up for one: it is looked up, repeated or gone on with."""
+    is_open = "state IN ('frozen', 'handed', 'taken', 'interrupted') AND (written_by_host = 1 OR kind <> 'events')"
     return _open_turn(connection, f"({is_open}) OR owes_resumption = 1", item_id)
 
 
@@ -237,6 +237,11 @@ def count_start_failure(connection: Connection, turn_id: TurnId, failures: int, 
     connection.execute(
         "UPDATE turns SET start_failures = ?, interruptions = ? WHERE turn_id = ?", (failures, interruptions, turn_id)
     )
+
+
+def write_anew(connection: Connection, turn_id: TurnId) -> None:
+    """The turn's text is to be handed over under another id."""
+    connection.execute("UPDATE turns SET must_repeat = 1, state = 'interrupted' WHERE turn_id = ?", (turn_id,))
 
 
 def mark_overdue(connection: Connection, turn_id: TurnId) -> None:

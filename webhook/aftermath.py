@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from domain.model import Fate, ItemId
+from domain.model import ItemId
 from domain.retry import PROVIDER_PAUSE_S, Again, after_failure
 from domain.turns import INTERRUPTIONS_MAX, OpenTurn, SessionState, TurnState
 from eventlog.events.session import SessionFailed
 from eventlog.events.turn import TurnInterrupted
 from replies.record import Recorder
-from sessions.host.records import Trouble, TroubleKind
+from sessions.host.records import Exited, IdleEnded, Recorded, Started, Trouble, TroubleKind
 from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
 from statedb.rows import Step
 from statedb.session_rows import SessionRow
 from statedb.turn_rows import TurnRow
 from webhook.giving_up import Failure, Written, note_failure
+
+
+@dataclass(slots=True)
+class Life:
+    """What a host's own records say of its life."""
+
+    opened: bool = False
+    """Its conversation was opened."""
+    idle: bool = False
+    """It ended because nothing was asked of it."""
+    exited: bool = False
+    """It ended in order."""
+    trouble: Trouble | None = None
+    """The last trouble since the conversation was opened, or of a start that failed."""
+
+    @property
+    def died(self) -> bool:
+        """Whether it went without a word."""
+        return not self.exited
+
+    def hear(self, records: Iterable[Recorded]) -> None:
+        """Take in what it wrote."""
+        for recorded in records:
+            match recorded.record:
+                case Started():
+                    self.opened, self.trouble = True, None
+                case Trouble() as trouble:
+                    self.trouble = trouble
+                case IdleEnded():
+                    self.idle = True
+                case Exited():
+                    self.exited = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +71,13 @@ class Aftermath:
         rows = [row for row in work.waiting_rows(connection, item_id) if row.fate.step is Step.QUEUED]
         return note_failure(connection, item_id, rows, failure, self.retries_max, self.recorder, now_ms)
 
-    def host_ended(self, connection: Connection, session: SessionRow, trouble: Trouble | None, now_ms: int) -> Written:
-        """The host is gone: the session is idle, and its turn is looked up by the next host, or tried again."""
+    def host_ended(self, connection: Connection, session: SessionRow, life: Life, now_ms: int) -> Written:
+        """The host is gone: the session is idle, and its turn is looked up by the next host, or tried again.
+
+        Of one that died, what it should have taken pays: for a start that failed, or, where its conversation had been
+        opened, for an interruption.
+        """
+        trouble = life.trouble
         session_rows.set_session_state(connection, session.session_id, SessionState.IDLE, now_ms)
         turn = turn_rows.open_turn(connection, session.item_id)
         row = turn_rows.turn(connection, turn.turn_id) if turn else None
@@ -51,31 +89,38 @@ class Aftermath:
             written = self.start_failed(connection, session.item_id, _failure(trouble), now_ms)
             written.log.append(_session_failed(session, trouble))
             return written
+        is_handed = row is not None and row.state in (TurnState.HANDED, TurnState.TAKEN)
+        has_it = is_handed and row is not None and (row.written_by_host or (life.died and life.opened))
+        if life.died and not has_it and not life.opened:
+            return self.start_failed(connection, session.item_id, Failure(cause="the session host died"), now_ms)
         if turn is None or turn.state in (TurnState.FROZEN, TurnState.INTERRUPTED):
             return Written()
-        if row is None or not row.written_by_host:
+        if not has_it:
             turn_rows.put_off(connection, turn.turn_id, now_ms)
             return Written()
         turn_rows.mark_interrupted(connection, session.item_id)
         return Written(log=[_interrupted(session, turn, trouble)])
 
     def no_sign(self, connection: Connection, turn: TurnRow, now_ms: int) -> Written:
-        """A host had the turn and the agent showed no sign of it: an attempt of its events; the turn is looked up by
-        the next host before it is handed over again."""
+        """A host had the turn and the agent showed no sign of it, so that we ended it: its host will not take it again.
+
+        Its events have failed an attempt and wait for another turn; what makes up for an older turn is written anew.
+        """
         failure = Failure(cause="the agent showed no sign of it")
-        rows = work.events_of_turn(connection, turn.turn_id)
-        if not rows:
-            open_turn = turn_rows.open_turn(connection, turn.item_id)
-            if open_turn is not None:
-                self._put_off(connection, open_turn, failure, now_ms)
-            return Written()
-        written = note_failure(connection, turn.item_id, rows, failure, self.retries_max, self.recorder, now_ms)
-        waiting = [row.fate for row in work.events_of_turn(connection, turn.turn_id) if row.fate.fate is Fate.INFLIGHT]
-        if waiting:
-            turn_rows.put_off(connection, turn.turn_id, max(fate.next_at_ms for fate in waiting))
+        if turn.kind == "events":
+            rows = work.events_of_turn(connection, turn.turn_id)
+            written = note_failure(connection, turn.item_id, rows, failure, self.retries_max, self.recorder, now_ms)
+            turn_rows.let_go(connection, turn.turn_id, now_ms)
+            return written
+        if turn.follows is not None and turn.kind == "resumption":
+            turn_rows.mark_ended(connection, turn.turn_id, TurnState.CANCELLED, "no sign", "", "", "{}", now_ms)
+            turn_rows.owe_resumption(connection, turn.follows)
         else:
-            turn_rows.mark_ended(connection, turn.turn_id, TurnState.CANCELLED, "gave up", "", "", "{}", now_ms)
-        return written
+            turn_rows.write_anew(connection, turn.turn_id)
+        owing = turn_rows.had_turn(connection, turn.item_id)
+        if owing is not None:
+            self._put_off(connection, owing, failure, now_ms)
+        return Written()
 
     def _put_off(self, connection: Connection, turn: OpenTurn, failure: Failure, now_ms: int) -> None:
         """Look the turn up later; a budget of failed starts ends like a second interruption."""

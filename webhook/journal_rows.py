@@ -45,8 +45,6 @@ class Applied:
     """What was learned of a stretch of the journal."""
 
     written: Written
-    trouble: Trouble | None = None
-    """The last one, for whoever counts attempts."""
     moves: bool = False
     """A worker has something to do now."""
     taken: bool = False
@@ -81,7 +79,6 @@ class JournalRows:
             case Ended() as ended:
                 self._ended(connection, ended, applied, now_ms)
             case Trouble() as trouble:
-                applied.trouble = trouble
                 applied.written.log.append(
                     SessionTrouble(
                         session_id=session.session_id, turn_id=trouble.turn_id, kind=trouble.kind, error=trouble.text

@@ -163,7 +163,7 @@ class Slots:
             return frozenset(self._holders)
 
     @property
-    def is_wanted(self) -> bool:
-        """Whether somebody stands in line."""
+    def line(self) -> tuple[ItemId, ...]:
+        """Who stands in line, the first first."""
         with self._lock:
-            return bool(self._line)
+            return tuple(self._line)

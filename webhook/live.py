@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from domain.model import ItemId, SessionId
 from eventlog.events.session import SessionIdleEnded
-from sessions.host.records import IdleEnded, Recorded, Trouble
+from sessions.host.records import Recorded
 from sessions.port import HarnessFailed, Live, Records
 from statedb import session_rows
 from statedb.database import Connection, StoreUnavailable
 from statedb.session_rows import SessionRow
-from webhook.aftermath import Aftermath
+from webhook.aftermath import Aftermath, Life
 from webhook.giving_up import Written
 from webhook.journal_rows import Applied, JournalRows, merge
 from webhook.means import Means
@@ -39,8 +39,9 @@ class Followed:
     """The host has ended, and all that it wrote is on disk."""
     left: threading.Event = field(default_factory=threading.Event)
     """We let go of it; it goes on."""
-    trouble: Trouble | None = None
-    ended_idle: bool = False
+    life: Life = field(default_factory=Life)
+    ending: bool = False
+    """The host is gone, and its end is being put down."""
 
 
 class LiveSessions:
@@ -58,7 +59,13 @@ class LiveSessions:
         """The link to a session, if this process holds one."""
         with self._lock:
             followed = self._followed.get(session_id)
-        return followed.live if followed else None
+        return followed.live if followed and not followed.ending else None
+
+    def is_ending(self, session_id: SessionId) -> bool:
+        """Whether the session's host is gone and its end is being put down: its item is woken when that is done."""
+        with self._lock:
+            followed = self._followed.get(session_id)
+        return followed is not None and followed.ending
 
     def follow(self, session: SessionRow, live: Live) -> None:
         """Hold the link, and read on from where the journal was read. Raises HarnessFailed."""
@@ -99,8 +106,7 @@ class LiveSessions:
         """Read what a dead host left, and put down that it is gone. Its processes are ended first."""
         folder = self._means.sessions_folder / session.session_id
         records = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)
-        idle = any(isinstance(recorded.record, IdleEnded) for recorded in records)
-        self._write_end(session, records, None, ended_idle=idle)
+        self._write_end(session, records, Life(opened=session.journal_offset > 0))
 
     def _read(self, followed: Followed) -> None:
         """The body of a reader's thread: until the host has ended or the link is dropped."""
@@ -109,6 +115,7 @@ class LiveSessions:
                 records = self._next(followed)
             except HarnessFailed:
                 if not followed.left.is_set() and self._host_is_gone(followed):
+                    followed.ending = True
                     self._finish(followed)
                     return
                 continue
@@ -141,8 +148,7 @@ class LiveSessions:
                 log.warning("the store did not take records of session %s: %s", session.session_id, error)
                 followed.left.wait(STORE_PAUSE_S)
                 continue
-            followed.trouble = applied.trouble or followed.trouble
-            followed.ended_idle |= any(isinstance(recorded.record, IdleEnded) for recorded in records)
+            followed.life.hear(records)
             self.tell(session.item_id, applied)
             return
 
@@ -168,32 +174,31 @@ class LiveSessions:
         )
         folder = self._means.sessions_folder / session.session_id
         rest = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)
-        with self._lock:
-            self._followed.pop(session.session_id, None)
-        followed.live.close()
-        idle = followed.ended_idle or any(isinstance(recorded.record, IdleEnded) for recorded in rest)
         while not followed.left.is_set():
             try:
-                self._write_end(session, rest, followed.trouble, ended_idle=idle)
+                self._write_end(session, rest, followed.life)
                 break
             except StoreUnavailable as error:
                 log.warning("the store did not take the end of session %s: %s", session.session_id, error)
                 followed.left.wait(STORE_PAUSE_S)
+        # Only now: before, a worker would take the session for one that an earlier run left, and count its end twice.
+        with self._lock:
+            self._followed.pop(session.session_id, None)
+        followed.live.close()
         followed.gone.set()
         self._means.lanes.wake(session.item_id)
 
-    def _write_end(
-        self, session: SessionRow, rest: Sequence[Recorded], trouble: Trouble | None, *, ended_idle: bool
-    ) -> None:
+    def _write_end(self, session: SessionRow, rest: Sequence[Recorded], life: Life) -> None:
+        life.hear(rest)
+
         def write(connection: Connection) -> Applied:
             now_ms = self._means.clock()
             applied = self._rows.apply(connection, session, rest, now_ms)
-            ended = self._aftermath.host_ended(connection, session, applied.trouble or trouble, now_ms)
-            merge(applied.written, ended)
+            merge(applied.written, self._aftermath.host_ended(connection, session, life, now_ms))
             return applied
 
         applied = self._means.committer.write(write)
-        if ended_idle:
+        if life.idle:
             applied.written.log.append(SessionIdleEnded(session_id=session.session_id))
         applied.taken = applied.moves = True
         self.tell(session.item_id, applied)

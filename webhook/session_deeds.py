@@ -42,10 +42,12 @@ class SessionDeeds:
         self._ground = ground
         self._openings: dict[ItemId, Opening] = {}
         self._parked: dict[ItemId, _Parked] = {}
+        self._yielding: set[ItemId] = set()
 
     def yields(self, item_id: ItemId) -> bool:
-        """Whether another item waits for this one's place."""
-        return self._ground.means.places.is_wanted and item_id in self._ground.means.places.holders
+        """Whether the item was chosen to give its place to another one that still waits."""
+        places = self._ground.means.places
+        return item_id in self._yielding and item_id in places.holders and bool(places.line)
 
     def interrupt(self, item_id: ItemId) -> None:
         """End whatever a start under way waits for: its clone, its host, or an agent that is still starting."""
@@ -70,6 +72,7 @@ class SessionDeeds:
             self._wait_for_place(item, rows)
             return False
         self._parked.pop(item_id, None)
+        self._yielding.discard(item_id)
         if not self._ground.means.starts.take(item_id):
             return False
         opening = Opening(threading.Event(), self._ground.means.clock())
@@ -95,6 +98,7 @@ class SessionDeeds:
         if live is None:
             self._ground.sessions.take_over(session)
             return True
+        self._ground.write(lambda c: _ask_about_turn(c, session.item_id, self._ground.means.clock()))
         try:
             self._ground.sessions.follow(session, live)
         except HarnessFailed:
@@ -151,8 +155,7 @@ class SessionDeeds:
         """All places are taken: the session idle longest is asked for its own; the thread is told if it lasts."""
         now_ms, item_id = self._ground.means.clock(), item.item_id
         parked = self._parked.setdefault(item_id, _Parked(now_ms))
-        for other in session_rows.idle_longest(self._ground.means.database.reader())[:1]:
-            self._ground.means.lanes.wake(other)
+        self._choose_who_yields()
         told_at_ms = parked.since_ms + self._ground.means.limits.place_notice_ms
         if now_ms < told_at_ms:
             self._ground.means.lanes.wake_at(item_id, told_at_ms)
@@ -165,6 +168,17 @@ class SessionDeeds:
             )  # fmt: skip
             self._ground.write(lambda c: write_reply(c, notice))
             self._ground.means.emit(SessionQueuedForPlace(work_item=str(rows[0].event.label), ahead=ahead))
+
+    def _choose_who_yields(self) -> None:
+        """As many sessions as items wait: those idle longest are asked for their places."""
+        means = self._ground.means
+        holders, line = means.places.holders, means.places.line
+        self._yielding &= holders
+        idle = [item_id for item_id in session_rows.idle_longest(means.database.reader()) if item_id in holders]
+        wanted = max(0, len(line) - len(self._yielding))
+        for item_id in [item_id for item_id in idle if item_id not in self._yielding][:wanted]:
+            self._yielding.add(item_id)
+            means.lanes.wake(item_id)
 
     def _put_down_end(self, connection: Connection, session: SessionRow) -> Written:
         now_ms = self._ground.means.clock()
@@ -196,6 +210,13 @@ class SessionDeeds:
         """Whether the start was interrupted because nobody wants it any more."""
         item = item_by_id(self._ground.means.database.reader(), item_id)
         return opening.cancelled.is_set() and item is not None and item.folded.opening is None
+
+
+def _ask_about_turn(connection: Connection, item_id: ItemId, now_ms: int) -> None:
+    """A turn that was being handed over when the service ended is handed over again: a host that has it says so."""
+    turn = turn_rows.open_turn(connection, item_id)
+    if turn is not None and turn.state is TurnState.HANDED:
+        turn_rows.put_off(connection, turn.turn_id, now_ms)
 
 
 def _lost(changed: int, unpushed: int) -> tuple[str, ...]:

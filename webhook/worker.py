@@ -115,11 +115,11 @@ class Worker:
             if self._means.lanes.stopping:
                 return
             known = self._look(item_id)
-            if known is None:
+            if known is None or (known.session and self._ground.sessions.is_ending(known.session.session_id)):
                 return
             act = next_act(known.work, self._judge(known), self._means.clock())
             if isinstance(act, Rest):
-                self._rest(item_id, act)
+                self._rest(known, act)
                 return
             if not self._do(known, act):
                 return
@@ -181,12 +181,23 @@ class Worker:
             case _:
                 assert_never(act)
 
-    def _rest(self, item_id: ItemId, rest: Rest) -> None:
-        """Want nothing before that time: whoever stands in line behind the item may go on."""
-        for slots in (self._means.starts, self._means.hand_overs, self._means.places):
-            slots.leave_line(item_id)
+    def _rest(self, known: Known, rest: Rest) -> None:
+        """Nothing is wanted before that time: slots and places that serve nothing go to those who stand in line."""
+        means, item_id, turn = self._means, known.item.item_id, known.work.turn
+        is_handing = turn is not None and turn.state is not TurnState.FROZEN
+        for slots, holds in (
+            (means.starts, is_handing),
+            (means.hand_overs, is_handing),
+            (means.places, known.work.is_reachable),
+        ):
+            if holds:
+                slots.leave_line(item_id)
+            else:
+                slots.give_back(item_id)
+        for waiting in means.places.line[:1]:
+            means.lanes.wake(waiting)
         if rest.until_ms is not None:
-            self._means.lanes.wake_at(item_id, rest.until_ms)
+            means.lanes.wake_at(item_id, rest.until_ms)
 
     def _look(self, item_id: ItemId) -> Known | None:
         """The item as it stands now."""

@@ -317,7 +317,7 @@ def test_an_agent_that_forgot_its_owed_resumption_and_cannot_start_is_not_starte
     harness.next_openings(Opening())
     harness.opening = Opening(trouble=TroubleKind.OURS)
     service.arrive(said)
-    harness.wait_opens(3)
+    service.until(lambda: service.phase() is Phase.FAILED)
     service.settle()
     assert len(harness.opens) <= 5
 
@@ -350,6 +350,8 @@ def test_no_sign_of_being_told_to_go_on_is_not_forgotten(service: ServiceInProce
     harness.wait_prompts(service.item_id(), 3)
     service.settle()
     service.advance(RECEIPT_MS / 1000)
+    service.settle()
+    service.advance(2)
     service.until(lambda: len(service.said("notice")) == 1 or len(service.said("answer")) == 2)
 
 

@@ -106,18 +106,18 @@ def test_giving_back_what_one_has_not_changes_nothing() -> None:
     slots.give_back(B)
     assert slots.holders == {A}
     assert bell.woken == []
-    assert not slots.is_wanted
+    assert not slots.line
 
 
 def test_a_slot_is_wanted_while_somebody_stands_in_line() -> None:
     slots = Slots(1, Bell())
     slots.take(A)
-    assert not slots.is_wanted
+    assert not slots.line
     slots.take(B)
-    assert slots.is_wanted
+    assert slots.line
     slots.give_back(A)
     slots.take(B)
-    assert not slots.is_wanted
+    assert not slots.line
 
 
 def test_waking_happens_outside_of_the_lock() -> None:
