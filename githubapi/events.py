@@ -31,7 +31,7 @@ def created(site: Site, said: Said, anchor: Anchor | None = None, review_state: 
         return None
     key = keys.text_key(site.thread.host, said.fact, said.id)
     event = _text_event(site, said, Change.CREATED, key, said.created_at_ms)
-    return replace(event, anchor=anchor, review_state=review_state)
+    return replace(event, anchor=anchor, review_state=review_state) if anchor or review_state else event
 
 
 def deleted(site: Site, said: Said, editor: Account | None, anchor: Anchor | None = None) -> Event:

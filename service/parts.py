@@ -122,6 +122,7 @@ def webhook(
             admission=lambda: admission.accepting,
             clock=clock.wall_ms,
             emit=journal.emit,
+            emit_all=journal.emit_all,
             parsers=parsers,
         )
         server.bind(server_config(app, journal.emit))

@@ -93,7 +93,7 @@ def build(
     webhook_secrets = settings.secrets() if settings.webhook.enabled else ()
     hidden = hidden_values(settings)
     journal = Journal(state.event_log, lambda: clock.wall_ms() / 1000, SOURCE, hidden)
-    core = build_core(settings, clock, state, outside, journal.emit)
+    core = build_core(settings, clock, state, outside, journal.emit, journal.emit_all)
     means = build_means(settings, clock, state, outside, core, journal.emit)
     seat = build_seat(state, outside, core, means, Masker(hidden).mask)
     resources = [
@@ -123,7 +123,12 @@ def build(
 
 
 def build_core(
-    settings: Settings, clock: SystemClock, state: StateFolder, outside: Ports, emit: Callable[[LogEvent], None]
+    settings: Settings,
+    clock: SystemClock,
+    state: StateFolder,
+    outside: Ports,
+    emit: Callable[[LogEvent], None],
+    emit_all: Callable[[Sequence[LogEvent]], None] | None = None,
 ) -> Core:
     """The store and the dispatch path over it."""
     database = Database(state.database, clock.wall_ms)
@@ -167,6 +172,7 @@ def build_core(
         emit=emit,
         wake=lanes.wake,
         publish=publisher.wake,
+        emit_all=emit_all,
     )
     return Core(
         database=database,

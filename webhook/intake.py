@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from domain.model import Delivery, Event, Road
 from eventlog.event import LogEvent
@@ -21,6 +21,7 @@ from statedb.committer import Overloaded, Ticket
 from statedb.database import StoreUnavailable
 from webhook import answers
 from webhook.bodies import Body, BodyLimits, InFlight
+from webhook.decisions import one_by_one
 from webhook.dispatcher import HANDLE_S, Dispatcher
 from webhook.handled import Handled
 from webhook.heads import Head, read_head, unfit_to_read
@@ -61,22 +62,25 @@ class Intake:
         clock: Callable[[], int],
         emit: Callable[[LogEvent], None],
         parsers: Executor,
+        emit_all: Callable[[Sequence[LogEvent]], None] | None = None,
     ) -> None:
         self._settings = settings
         self._dispatcher = dispatcher
         self._admission = admission
         self._clock = clock
         self._emit = emit
+        self._emit_all = emit_all or partial(one_by_one, emit)
+        self._received: list[LogEvent] = []
         self._parsers = parsers
         self._in_flight = InFlight(settings.body)
         self._notifier: LoopNotifier | None = None
 
-    async def take(self, request: Request) -> Response:
+    async def take(self, scope: Scope, receive: Receive) -> Response:
         """Answer one request. After a 2xx what it states is on disk, after anything else nothing of it is."""
-        head = read_head(request.scope["headers"])
+        head = read_head(scope["headers"])
         body = Body(self._in_flight)
         try:
-            answer = await self._take(head, body, request.receive)
+            answer = await self._take(head, body, receive)
         finally:
             body.release()
         return answer if isinstance(answer, Response) else self.refuse(answer, head)
@@ -127,7 +131,7 @@ class Intake:
                 assert_never(read.result)
 
     async def _deliver(self, read: Read, event: Event, receive: Receive) -> Response | Refusal:
-        self._emit(_received(read, event))
+        self._tell_received(_received(read, event))
         whole = await self._with_commands(event)
         submitted = whole if isinstance(whole, Unavailable) else self._submit(read, whole)
         if isinstance(submitted, Ticket):
@@ -156,21 +160,29 @@ class Intake:
             return Unavailable(Trouble.STORE)
 
     def _pass(self, read: Read, passed: Passed) -> Response:
-        self._emit(_received(read))
-        self._emit(
-            RoutingDropped(
-                delivery_id=read.delivery_id,
-                reason=passed.reason,
-                road=Road.WEBHOOK,
-                github_event=read.event_name,
-                action=read.action,
-            )
+        dropped = RoutingDropped(
+            delivery_id=read.delivery_id,
+            reason=passed.reason,
+            road=Road.WEBHOOK,
+            github_event=read.event_name,
+            action=read.action,
         )
+        self._emit_all((_received(read), dropped))
         return answers.ignored_answer(passed.reason)
 
     def _pong(self, read: Read, pong: Pong) -> Response:
         self._emit(WebhookPing(delivery_id=read.delivery_id, hook_id=read.hook_id, missing_events=pong.missing_events))
         return answers.pong_answer(pong)
+
+    def _tell_received(self, line: WebhookReceived) -> None:
+        """Write the lines of one turn of the loop at once, still before any of these deliveries has its answer."""
+        if not self._received:
+            asyncio.get_running_loop().call_soon(self._write_received)
+        self._received.append(line)
+
+    def _write_received(self) -> None:
+        lines, self._received = self._received, []
+        self._emit_all(lines)
 
     def _loop_notifier(self) -> LoopNotifier:
         if self._notifier is None:

@@ -51,7 +51,7 @@ def _payload(form: str) -> str:
 
 def _object(text: str) -> dict[str, object]:
     try:
-        document: object = json.loads(text, parse_constant=_refuse_constant)
+        document: object = _DECODER.decode(text)
     except RecursionError:
         raise Malformed(_BODY, "is nested too deep") from None
     except ValueError:
@@ -63,3 +63,6 @@ def _object(text: str) -> dict[str, object]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
