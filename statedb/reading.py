@@ -58,12 +58,14 @@ class Seen:
     live: set[ItemId] = field(default_factory=set)
     """Items that have a session."""
     next_item_id: int = 1
+    """For the first new item; looked up where there is a thread whose item we do not know."""
 
 
 def see(connection: apsw.Connection, events: Sequence[Event], keys: Iterable[EventKey]) -> Seen:
     """All that deciding these events may look at."""
     seen = Seen()
-    for thread, item in _items_of_threads(connection, {event.thread for event in events}):
+    threads = {event.thread for event in events}
+    for thread, item in _items_of_threads(connection, threads):
         seen.threads[thread] = item.item_id
         seen.items[item.item_id] = item
     seen.texts = _texts(connection, {(e.thread.host, e.fact.value, e.object_id) for e in events})
@@ -72,7 +74,8 @@ def see(connection: apsw.Connection, events: Sequence[Event], keys: Iterable[Eve
         _see_waiting(connection, seen)
     if seen.items:
         _see_items(connection, seen, list(seen.items))
-    seen.next_item_id = next(connection.execute("SELECT coalesce(max(item_id), 0) + 1 FROM items"))[0]
+    if len(seen.threads) < len(threads):
+        ((seen.next_item_id,),) = connection.execute("SELECT coalesce(max(item_id), 0) + 1 FROM items")
     return seen
 
 
