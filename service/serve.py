@@ -50,7 +50,7 @@ def _run(service: wiring.Service, clock: SystemClock) -> int:
         try:
             application.start()
         except (StartFailed, StartInterrupted) as failed:
-            print(f"the-loop could not start: {failed}", file=sys.stderr)
+            print(f"the-loop could not start: {_cause(failed)}", file=sys.stderr)
             return 1
         emit(ServiceReady(took_ms=clock.wall_ms() - began_ms))
         _announce(service)
@@ -59,6 +59,14 @@ def _run(service: wiring.Service, clock: SystemClock) -> int:
     emit(ServiceStopped(clean=code == 0, exit_code=code))
     service.journal.close()
     return code
+
+
+def _cause(failed: BaseException) -> str:
+    """What went wrong, in the words of the part that failed."""
+    cause = failed
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    return str(cause) or type(cause).__name__
 
 
 def _wait(service: wiring.Service) -> ShutdownResult:

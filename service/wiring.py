@@ -25,6 +25,7 @@ from replies.record import Recorder, Target
 from replies.steady import SteadyClock
 from service import parts
 from service.clock import SystemClock
+from service.control_part import control
 from service.core import Core
 from service.http_server import HttpServer
 from service.identity import Identity
@@ -103,6 +104,7 @@ def build(
         parts.workers(settings, core, Worker(means)),
         parts.identity(core),
     ]
+    resources.append(control(settings, clock, state, outside, core, journal))
     if settings.polling.enabled:
         resources.append(parts.poller(settings, clock, outside, core, journal.emit))
     server = None

@@ -59,11 +59,14 @@ def create_app(
 ) -> FastAPI:
     """The application, to be served on one event loop. Raises NoSecret where no secret is set.
 
-    `readiness`, `admission`, `emit` and `emit_all` (None: one by one, by `emit`) are called on the loop and must not block. `clock` gives the milliseconds since
-    the epoch. `parsers` is a small pool of threads that outlives the application.
+    `readiness`, `admission`, `emit` and `emit_all` (None: one by one, by `emit`) are called on the loop and must not
+    block. `clock` gives the milliseconds since the epoch. `parsers` is a small pool of threads that outlives the
+    application.
     """
     if not any(settings.secrets):
-        raise NoSecret("the webhook is enabled and has no secret: set webhook.secret, or webhook.enabled = false")
+        raise NoSecret(
+            "the webhook is enabled and has no secret: set webhook.secrets or webhook.secret_file, or webhook.enabled = false"
+        )
     intake = Intake(
         settings, dispatcher, admission=admission, clock=clock, emit=emit, parsers=parsers, emit_all=emit_all
     )

@@ -30,9 +30,10 @@ class About(TypedDict):
     work_item: str
 
 
-def record(decision: Decision, view: View, policy: Policy) -> str:
-    """The decision with all that it looked at but the event, so that the truth of that moment can be told later."""
+def record(decision: Decision, event: Event, view: View, policy: Policy) -> str:
+    """The decision with all that it looked at but the event's own text, so that the truth of that moment can be told later."""
     item = view.item
+    snapshot = item.snapshot or event.snapshot
     seen: dict[str, object] = {
         "phase": item.phase,
         "opening": codec.write_place(item.folded.opening) if item.folded.opening else None,
@@ -40,7 +41,7 @@ def record(decision: Decision, view: View, policy: Policy) -> str:
         "refused": item.refused,
         "session": item.has_session,
         "other_instance": item.other_instance,
-        "labels": list(item.snapshot.labels) if item.snapshot else None,
+        "labels": list(snapshot.labels) if snapshot else None,
     }
     if view.text is not None:
         seen["text"] = {

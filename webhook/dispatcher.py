@@ -221,7 +221,7 @@ class Dispatcher:
             fate=Fate.INFLIGHT,
             place=event.place,
             attempts=attempts,
-            decision=decisions.record(decision, view, self.policy),
+            decision=decisions.record(decision, event, view, self.policy),
             decided_at_ms=state.now_ms,
             changed_at_ms=state.now_ms,
         )

@@ -361,6 +361,7 @@ class TestFrozenTurn:
         service.arrive(comment(3, "the-loop pause"))
         service.settle()
         self.let_go_on(service)
+        service.harness.finish(service.item_id(self.OTHER))
         third = comment(704, "and this", thread=self.OTHER)
         service.arrive(third)
         service.wait_fates([third], "done")

@@ -157,7 +157,9 @@ class Agent:
         self.room.committer.write(lambda c: turn_rows.mark_ended(c, self.turn_id, TurnState.ENDED, "", "", "", "{}", 3))
 
     def end_session(self) -> None:
-        self.room.committer.write(lambda c: session_rows.set_session_state(c, self.session.session_id, SessionState.ENDED, 4))
+        self.room.committer.write(
+            lambda c: session_rows.set_session_state(c, self.session.session_id, SessionState.ENDED, 4)
+        )
 
     def call(self, verb, **arguments: str) -> dict[str, Any]:
         return call(verb, arguments, seat_environment(self.room.socket_path, self.token), timeout_s=60)
