@@ -14,6 +14,7 @@ from poller.means import Watched
 from poller.poller import Poller
 from service.clock import SystemClock
 from service.core import Core
+from service.housekeeping import Housekeeping
 from service.http_server import HttpServer
 from service.lifecycle.admission import Admission
 from service.lifecycle.resource import StartContext
@@ -146,3 +147,8 @@ def _readiness(core: Core, journal: Journal, admission: Admission) -> Readiness:
         log_lines_held=journal.held,
         log_lines_lost=journal.lost,
     )
+
+
+def housekeeping(keeper: Housekeeping) -> Threads:
+    """Forgets what need not be kept."""
+    return Threads("housekeeping", [("housekeeping", keeper.run)], keeper.stop, depends_on=("store",), required=False)

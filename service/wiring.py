@@ -27,6 +27,7 @@ from service import parts
 from service.clock import SystemClock
 from service.control_part import control
 from service.core import Core
+from service.housekeeping import Housekeeping
 from service.http_server import HttpServer
 from service.identity import Identity
 from service.lifecycle.application import Application
@@ -103,6 +104,7 @@ def build(
         parts.seat(seat),
         parts.workers(settings, core, Worker(means)),
         parts.identity(core),
+        parts.housekeeping(Housekeeping(core.committer, clock.wall_ms)),
     ]
     resources.append(control(settings, clock, state, outside, core, journal))
     if settings.polling.enabled:

@@ -274,8 +274,6 @@ class Dispatcher:
         """We are finished with this event: the mark stays, and says why. The one place where an event is settled."""
         return replace(row, fate=Fate.SETTLED, step=Step.NONE, outcome=outcome, reason=None, turn_id=None)
 
-    settle = _settle
-
     def _on_unmatched(self, row: FateRow, refusal: Outcome | UnhandledReason) -> FateRow:
         """No session may have this comment: settled if it is refused on purpose, else its mark is released."""
         if isinstance(refusal, Outcome) and refusal in SETTLED_SUPPRESSED:
