@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.crash.points import Point, points
+from tests.crash.setting import Setting
 from tests.crash.stories import Story, pause_resume, start_comment_stop, stop_in_mid_turn
-from tests.crash.world import World
+from tests.crash.world import ORDINARY, World
 
 TRANSACTION = "store.transaction"
 
@@ -21,13 +22,12 @@ class Case:
     name: str
     story: Story
     calls: Mapping[str, int]
-    pushed: bool = True
-    polled: bool = False
+    setting: Setting = ORDINARY
     stride: int = 1
 
     def world(self, folder: Path, *fatal: Point) -> World:
         """A world with the case's roads."""
-        return World(folder, *fatal, pushed=self.pushed, polled=self.polled)
+        return World(folder, *fatal, setting=self.setting)
 
     def points(self) -> list[Point]:
         """Where the service dies."""
@@ -113,15 +113,14 @@ CASES = (
             "publisher.step": 8,
             TRANSACTION: 49,
         },
-        pushed=False,
-        polled=True,
+        setting=Setting(pushed=False, polled=True),
         stride=4,
     ),
     Case(
         name="both-roads",
         story=start_comment_stop,
         calls=POLLING | {"threads.post": 2, TRANSACTION: 43},
-        polled=True,
+        setting=Setting(polled=True),
         stride=6,
     ),
 )

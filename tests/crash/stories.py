@@ -73,19 +73,21 @@ def tell(world: World, story: Story) -> None:
 
 def end(world: World) -> None:
     """Stop the service in order: it ends cleanly, and no process of a session is left."""
-    assert world.stop_service() == 0, world.last_words()
-    assert world.living() == set()
+    assert world.stop() == 0, world.last_words()
+    assert world.books.living() == set()
 
 
 def unfinished(world: World) -> Iterator[str]:
     """What the store says is still under way."""
-    for key, step in world.rows("SELECT event_key, step FROM fates WHERE fate = 'inflight'"):
+    for key, step in world.books.rows("SELECT event_key, step FROM fates WHERE fate = 'inflight'"):
         yield f"{key} is inflight ({step})"
-    for turn_id, state in world.rows("SELECT turn_id, state FROM turns WHERE state NOT IN ('ended', 'cancelled')"):
+    for turn_id, state in world.books.rows(
+        "SELECT turn_id, state FROM turns WHERE state NOT IN ('ended', 'cancelled')"
+    ):
         yield f"turn {turn_id} is {state}"
-    for reply_id, state in world.rows("SELECT reply_id, state FROM reply_parts WHERE state <> 'delivered'"):
+    for reply_id, state in world.books.rows("SELECT reply_id, state FROM reply_parts WHERE state <> 'delivered'"):
         yield f"reply {reply_id} is {state}"
-    for session_id, state in world.rows("SELECT session_id, state FROM sessions WHERE state <> 'ended'"):
+    for session_id, state in world.books.rows("SELECT session_id, state FROM sessions WHERE state <> 'ended'"):
         yield f"session {session_id} is {state}"
 
 
@@ -94,7 +96,7 @@ def wrong_of(world: World, told: list[Told]) -> Iterator[str]:
     yield from wrong_fates(world, told)
     yield from _wrong_prompts(world, told)
     yield from wrong_answers(world)
-    if living := world.living():
+    if living := world.books.living():
         yield f"processes of a stopped session live: {living}"
 
 
@@ -106,13 +108,13 @@ def wrong_fates(world: World, told: list[Told]) -> Iterator[str]:
         wanted = REACTIONS if each.fate in ("done", "control-executed") else []
         if sorted(world.reactions(each.comment)) != wanted:
             yield f"{each.comment.body!r} has the reactions {world.reactions(each.comment)}"
-    if (count := len(world.rows("SELECT 1 FROM events"))) != len(told):
+    if (count := len(world.books.rows("SELECT 1 FROM events"))) != len(told):
         yield f"{len(told)} comments became {count} events"
 
 
 def _wrong_prompts(world: World, told: list[Told]) -> Iterator[str]:
-    repeats = {row[0] for row in world.rows("SELECT turn_id FROM turns WHERE kind = 'repeat'")}
-    prompts = [prompt for prompt in world.prompts() if turn_of(prompt) not in repeats]
+    repeats = {row[0] for row in world.books.rows("SELECT turn_id FROM turns WHERE kind = 'repeat'")}
+    prompts = [prompt for prompt in world.books.prompts() if turn_of(prompt) not in repeats]
     twice = [turn_id for turn_id, count in Counter(map(turn_of, prompts)).items() if count > 1]
     if twice:
         yield f"turns that an agent got more than once: {twice}"
@@ -125,14 +127,14 @@ def _wrong_prompts(world: World, told: list[Told]) -> Iterator[str]:
 def wrong_answers(world: World) -> Iterator[str]:
     """Every answer that was recorded stands on the thread once, and nothing else does."""
     standing = Counter(marker.reply_id for said in world.said() if (marker := read_marker(said.body)))
-    recorded = {row[0] for row in world.rows("SELECT reply_id FROM reply_parts WHERE marker <> ''")}
+    recorded = {row[0] for row in world.books.rows("SELECT reply_id FROM reply_parts WHERE marker <> ''")}
     if set(standing) != recorded:
         yield f"recorded {sorted(recorded)}, standing {sorted(standing)}"
     for reply_id, count in standing.items():
         if count > 1:
             yield f"reply {reply_id} stands {count} times"
-    ended = world.rows("SELECT turn_id FROM turns WHERE state = 'ended' AND stop_reason = 'finished'")
-    answered = world.rows("SELECT turn_id FROM replies WHERE kind = 'answer'")
+    ended = world.books.rows("SELECT turn_id FROM turns WHERE state = 'ended' AND stop_reason = 'finished'")
+    answered = world.books.rows("SELECT turn_id FROM replies WHERE kind = 'answer'")
     if sorted(ended) != sorted(answered):
         yield f"turns {sorted(ended)} ended, {sorted(answered)} were answered"
 

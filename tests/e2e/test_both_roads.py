@@ -9,24 +9,25 @@ from pathlib import Path
 
 import httpx
 
-from service.demo.github.records import Delivery
+from service.demo.github.records import Comment, Delivery
+from tests.crash.setting import REPOSITORY, SECRET, Setting
 from tests.crash.stories import Told, end, unfinished, wrong_of
-from tests.crash.world import REPOSITORY, SECRET, World
+from tests.crash.world import World
 
 CONNECTIONS = 32
 WAIT_S = 20.0
 NOBODY_URL = "http://127.0.0.1:9/"
 
 
-def undelivered(world: World, body: str) -> Delivery:
+def undelivered(world: World, body: str) -> tuple[Comment, Delivery]:
     """A comment whose delivery found nobody: by the pushed road nobody knows of it yet."""
     world.github.set_hook_active(world.hook_id, active=False)
     deaf = world.github.add_hook(REPOSITORY, NOBODY_URL, SECRET, events=("issue_comment",), ping=False)
-    world.write(body)
+    comment = world.write(body)
     assert world.github.wait_for_webhooks(WAIT_S)
     world.github.set_hook_active(deaf.id, active=False)
     (delivery,) = world.github.deliveries(deaf.id)
-    return delivery
+    return comment, delivery
 
 
 def post_at_once(url: str, delivery: Delivery) -> list[str]:
@@ -49,9 +50,8 @@ def post_at_once(url: str, delivery: Delivery) -> list[str]:
 def test_the_same_comment_on_many_connections_and_both_roads_is_one_event_one_session_and_one_answer(
     tmp_path: Path,
 ) -> None:
-    with World(tmp_path, polled=True) as world:
-        delivery = undelivered(world, "the-loop start please fix it")
-        (start,) = world.written
+    with World(tmp_path, setting=Setting(polled=True)) as world:
+        start, delivery = undelivered(world, "the-loop start please fix it")
         answers = Counter(post_at_once(world.webhook_url, delivery))
         world.until(lambda: world.arrivals(start, "poll") > 0, "the polled road came by")
         world.until(lambda: world.is_answered(start), "the comment is answered")
@@ -63,7 +63,7 @@ def test_the_same_comment_on_many_connections_and_both_roads_is_one_event_one_se
             Told(comment=stop, fate="control-executed", heard=0),
         ]
         assert [*wrong_of(world, told)] == []
-        assert len(world.session_ids()) == 1
+        assert len(world.books.session_ids()) == 1
         assert len(world.said()) == 1
         assert answers["accepted"] + answers["duplicate"] == CONNECTIONS
         assert answers["accepted"] <= 1

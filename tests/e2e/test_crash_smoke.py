@@ -29,4 +29,4 @@ def test_a_service_killed_there_carries_every_event_out_once_and_answers_once(tm
     with PUSHED.world(tmp_path, point) as world:
         tell(world, PUSHED.story)
         end(world)
-    assert world.deaths == 1
+    assert world.services.deaths == 1

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from service.demo.github.records import Comment
+from tests.crash.setting import Setting
 from tests.crash.stories import Told, end, unfinished, wrong_answers, wrong_fates
 from tests.crash.world import PROMPT_ID, World
 from tests.fakes.messages_api import MessagesApi, new_blocks, text
@@ -66,7 +67,8 @@ def world(tmp_path: Path, model: Model) -> Iterator[World]:
         "ANTHROPIC_API_KEY": "not-a-key-but-long-enough",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
-    with World(tmp_path, harness="claude", agent=(str(ADAPTER),), variables=variables) as world:
+    setting = Setting(harness="claude", agent=(str(ADAPTER),), variables=variables)
+    with World(tmp_path, setting=setting) as world:
         yield world
         model.silence.set()
     api.close()
@@ -75,13 +77,13 @@ def world(tmp_path: Path, model: Model) -> Iterator[World]:
 def write_and_await_answer(world: World, body: str) -> Comment:
     said = len(world.said())
     comment = world.write(body)
-    world.until(lambda: len(world.said()) > said, f"{body!r} is answered", WAIT_S)
+    world.until(lambda: len(world.said()) > said, f"{body!r} is answered")
     return comment
 
 
 def write_and_await_fate(world: World, body: str, fate: str) -> Comment:
     comment = world.write(body)
-    world.until(lambda: world.fate(comment) == fate, f"{body!r} is {fate}", WAIT_S)
+    world.until(lambda: world.fate(comment) == fate, f"{body!r} is {fate}")
     return comment
 
 
@@ -116,16 +118,16 @@ def test_it_is_started_hears_a_second_comment_is_paused_resumed_and_stopped(worl
         Told(comment=resume, fate="control-executed", heard=1),
         Told(comment=stop, fate="control-executed", heard=0),
     )
-    assert len(world.session_ids()) == 1
+    assert len(world.books.session_ids()) == 1
 
 
 def test_a_turn_of_it_outlives_the_service_and_is_answered_once(world: World, model: Model) -> None:
     start = write_and_await_answer(world, "the-loop start please fix it")
     second = world.write("STAY SILENT for a while")
-    world.until(model.asked.is_set, "the model is asked", WAIT_S)
-    world.kill_service()
+    world.until(model.asked.is_set, "the model is asked")
+    world.services.kill()
     model.silence.set()
-    world.until(lambda: len(world.said()) == 2, "the turn is answered", WAIT_S)
+    world.until(lambda: len(world.said()) == 2, "the turn is answered")
     third = write_and_await_answer(world, "and the tests")
     stop = write_and_await_fate(world, "the-loop stop", "control-executed")
     hold_the_rules(
@@ -136,4 +138,4 @@ def test_a_turn_of_it_outlives_the_service_and_is_answered_once(world: World, mo
         Told(comment=third, fate="done", heard=1),
         Told(comment=stop, fate="control-executed", heard=0),
     )
-    assert len(world.session_ids()) == 1
+    assert len(world.books.session_ids()) == 1
