@@ -56,6 +56,7 @@ def main() -> None:
                 admission=lambda: True,
                 clock=dispatching.clock,
                 emit=journal.emit,
+                emit_all=journal.emit_all,
                 parsers=ThreadPoolExecutor(2),
             )
         )
