@@ -18,6 +18,7 @@ from sessions.host.permissions import PermissionMode
 from webhook.router import DEDUP_CACHE_SIZE
 
 FILE_NAME = "the-loop.toml"
+ENVIRONMENT = "THE_LOOP_"
 
 
 class SettingsRefused(Exception):
@@ -112,7 +113,7 @@ class Settings(BaseSettings):
     """All of it. Relative paths count from the settings file."""
 
     model_config = SettingsConfigDict(
-        env_prefix="THE_LOOP_",
+        env_prefix=ENVIRONMENT,
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
@@ -185,11 +186,13 @@ Where = Annotated[Path | None, "a file named by the operator; None looks for ./t
 
 
 def load(path: Where = None) -> Settings:
-    """Read the settings. Raises SettingsRefused with every fault, each with what to do about it."""
+    """Read the settings. Raises SettingsRefused with every fault, each with what to do about it, and where there are none."""
     file = path or _found()
-    written: dict[str, Any] = {}
-    if file is not None:
-        written = _read(file)
+    if file is None and not any(name.startswith(ENVIRONMENT) for name in os.environ):
+        raise SettingsRefused(
+            f"there is no {FILE_NAME} in this folder: `the-loop init` writes one, --config names one elsewhere"
+        )
+    written = _read(file) if file is not None else {}
     base = file.resolve().parent if file is not None else Path.cwd()
     try:
         return Settings(**written, base_folder=base)

@@ -143,12 +143,7 @@ def build_core(
     )
     pins = committer.before_run(lambda c: facts.pins(c, host))
     identity = Identity(host, outside.items, committer, committer.before_run(lambda c: facts.known_fact(c, "account")))
-    authorities = Authorities(
-        logins=frozenset(login.lower() for login in settings.routing.authorized_users), pinned=pins
-    )
-    policy = Policy(
-        spawn=settings.routing.spawn, label=settings.routing.label, authorities=authorities, digest=_digest(settings)
-    )
+    policy = _policy(settings, pins)
     deduper = Deduper(settings.routing.dedup_cache_size)
     deduper.adopt(committer.before_run(lambda c: facts.newest_keys(c, settings.routing.dedup_cache_size)))
     recorder = Recorder(sealer, new_id, Masker(hidden_values(settings)).mask)
@@ -166,7 +161,7 @@ def build_core(
     watched = frozenset(repository.name.lower() for repository in settings.repositories)
     dispatcher = Dispatcher(
         committer,
-        Router(deduper, authorities, watched, identity.accounts),
+        Router(deduper, policy.authorities, watched, identity.accounts),
         deduper,
         policy,
         recorder,
@@ -296,6 +291,17 @@ def _new_secret() -> str:
 
 def _sealer(instance: str, secret: str) -> Sealer:
     return Sealer(instance, bytes.fromhex(secret))
+
+
+def _policy(settings: Settings, pins: dict[str, int]) -> Policy:
+    """The operator's rules; the authorities learn whom they have seen."""
+    logins = frozenset(login.lower() for login in settings.routing.authorized_users)
+    return Policy(
+        spawn=settings.routing.spawn,
+        label=settings.routing.label,
+        authorities=Authorities(logins=logins, pinned=pins),
+        digest=_digest(settings),
+    )
 
 
 def _digest(settings: Settings) -> str:

@@ -192,10 +192,11 @@ def test_github_out_of_reach_costs_a_start_no_attempt(service: ServiceInProcess,
     service.wait_fates([start], "control-executed")
 
 
+@pytest.mark.parametrize("missed", [False, True], ids=["heard-by-the-link", "left-in-the-journal-of-an-ended-host"])
 def test_a_providers_trouble_at_the_start_costs_no_attempt_and_is_tried_again_after_five_minutes(
-    service: ServiceInProcess, harness: StandInHarness
+    service: ServiceInProcess, harness: StandInHarness, missed: bool
 ) -> None:
-    harness.next_openings(*[Opening(trouble=TroubleKind.PROVIDER)] * 6)
+    harness.next_openings(*[Opening(trouble=TroubleKind.PROVIDER, missed=missed)] * 6)
     start = comment(1, "the-loop start")
     service.arrive(start)
     for tries in range(1, 7):

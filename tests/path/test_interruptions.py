@@ -10,8 +10,6 @@ import pytest
 
 from domain.model import Phase
 from domain.retry import PROVIDER_PAUSE_S
-from domain.turns import RECEIPT_MS
-from sessions.host.protocol import HandState
 from sessions.host.records import Ended, StopReason, Trouble, TroubleKind
 from sessions.prompts import REPEATED
 from tests.fakes.core import comment
@@ -114,12 +112,14 @@ def test_a_lost_conversation_gets_the_turn_again_said_to_be_possibly_a_repeat(
     assert first.turn_id != second.turn_id
 
 
+@pytest.mark.parametrize("missed", [False, True], ids=["heard-by-the-link", "left-in-the-journal-of-an-ended-host"])
 def test_a_lost_conversation_without_a_turn_gets_the_next_comment_as_a_first_prompt(
-    service: ServiceInProcess, harness: StandInHarness
+    service: ServiceInProcess, harness: StandInHarness, missed: bool
 ) -> None:
     """It knows none of our rules."""
     meet(service)
     harness.forget()
+    harness.next_openings(Opening(missed=missed))
     harness.go_idle(service.item_id())
     said = comment(2, "more")
     service.arrive(said)
@@ -322,51 +322,6 @@ def test_an_agent_that_forgot_its_owed_resumption_and_cannot_start_is_not_starte
     assert len(harness.opens) <= 5
 
 
-def test_no_sign_of_a_handed_turn_for_two_minutes_is_a_failed_attempt(
-    service: ServiceInProcess, harness: StandInHarness
-) -> None:
-    meet(service, Manner(receipt=None))
-    said = comment(2, "more")
-    service.arrive(said)
-    harness.wait_prompts(service.item_id(), 2)
-    service.settle()
-    service.advance(RECEIPT_MS / 1000 - 1)
-    service.settle()
-    assert harness.living() == {service.item_id()}
-    service.advance(1)
-    service.until(lambda: harness.living() == set())
-    service.settle()
-    assert service.fates(said) == ["inflight"]
-    assert service.rows("SELECT attempts FROM fates WHERE event_key = ?", said.key) == [(1,)]
-    service.advance(2)
-    service.wait_fates([said], "done")
-    assert texts_in(harness.texts(service.item_id())[-1]) == ["more"]
-
-
-def test_no_sign_of_being_told_to_go_on_is_not_forgotten(service: ServiceInProcess, harness: StandInHarness) -> None:
-    meet(service, Manner(dies=Death.TAKEN), Manner(receipt=None))
-    said = comment(2, "more")
-    service.arrive(said)
-    harness.wait_prompts(service.item_id(), 3)
-    service.settle()
-    service.advance(RECEIPT_MS / 1000)
-    service.settle()
-    service.advance(2)
-    service.until(lambda: len(service.said("notice")) == 1 or len(service.said("answer")) == 2)
-
-
-def test_a_host_that_has_another_turn_running_gets_the_turn_again(
-    service: ServiceInProcess, harness: StandInHarness
-) -> None:
-
-    meet(service, Manner(state=HandState.BUSY))
-    said = comment(2, "more")
-    service.arrive(said)
-    service.settle()
-    service.advance(10)
-    service.wait_fates([said], "done")
-
-
 def test_a_pause_lets_an_interrupted_turn_end_and_be_posted(service: ServiceInProcess, harness: StandInHarness) -> None:
     meet(service, WORKS_ON, Manner(after_tools="Gone on."))
     said = comment(2, "more")
@@ -394,18 +349,3 @@ def test_a_stop_while_an_interrupted_turn_is_looked_up_lets_nothing_go_on(
     service.settle()
     assert (len(harness.opens), harness.living(), service.session()) == (2, set(), None)
     assert service.fates(said) == ["done"]
-
-
-def test_a_session_that_ended_idle_is_loaded_again_for_the_next_comment(
-    service: ServiceInProcess, harness: StandInHarness
-) -> None:
-    meet(service)
-    harness.go_idle(service.item_id())
-    service.settle()
-    assert len(harness.opens) == 1
-    said = comment(2, "more")
-    service.arrive(said)
-    service.wait_fates([said], "done")
-    first, second = harness.prompts_of(service.item_id())
-    assert first.conversation_id == second.conversation_id
-    assert second.text.startswith("There is something new")

@@ -18,6 +18,7 @@ PROCESSES = {
     "sessions/link.py": "starts session hosts",
     "sessions/process_tree.py": "asks the system for processes where there is no /proc",
     "sessions/host/": "owns the agent's process",
+    "statedb/committer.py": "its default pause, while a busy batch grows",
     "service/demo/": "plays GitHub with a real git and starts the service as a person would",
     "service/cli/": "starts what the person at the terminal asked for",
 }
@@ -28,6 +29,7 @@ CLOCKS = {
     "sessions/folder_lock.py": "waits, within bounds, for a lock that tells nobody when it is free",
     "sessions/git.py": "waits, within bounds, for a process that it may not reap yet",
     "sessions/process_tree.py": "waits for processes that are no children of ours and tell nobody of their end",
+    "statedb/committer.py": "its default pause, while a busy batch grows",
     "service/demo/": "plays programs of their own, which live by the machine's clock",
 }
 PYGITHUB = {"githubapi/": "the one door to GitHub"}
