@@ -31,6 +31,7 @@ from sessions.host.records import (
     TroubleKind,
 )
 from sessions.port import HarnessFailed, SessionOrder
+from tests.fakes.links import StandInLive
 from tests.fakes.manners import LIMIT_S, Death, Host, Manner, Opening, Prompt
 
 
@@ -180,6 +181,8 @@ class StandInHarness:
             host = self._hosts.setdefault(order.session_id, Host(order))
             host.order, host.lives, host.running = order, True, None
             self._begin(host, opening)
+            if opening.missed:
+                host.require_life()
         return StandInLive(self, host)
 
     def attach(self, session_id: SessionId, folder: Path) -> StandInLive | None:
@@ -363,52 +366,3 @@ class StandInHarness:
     def _host_of(self, item_id: ItemId) -> Host:
         (host,) = (host for host in self._hosts.values() if host.order.item_id == item_id and host.lives)
         return host
-
-
-class StandInLive:
-    """A link to a stand-in session."""
-
-    def __init__(self, harness: StandInHarness, host: Host) -> None:
-        self._harness = harness
-        self._host = host
-
-    def hand(self, turn_id: TurnId, text: str, timeout_s: float) -> HandState:
-        """Hand a turn over."""
-        return self._harness.hand(self._host, turn_id, text, timeout_s)
-
-    def cancel(self, turn_id: TurnId) -> None:
-        """Ask for the end of a turn."""
-        self._harness.cancel(self._host, turn_id)
-
-    def end(self, reason: str) -> None:
-        """Ask for the end of the session."""
-        self._harness.end(self._host, reason)
-
-    def records(self, from_offset: int) -> StandInRecords:
-        """Follow the session's journal."""
-        return StandInRecords(self._harness, self._host, from_offset)
-
-    def close(self) -> None:
-        """Let go; the session stays."""
-
-
-class StandInRecords:
-    """A stand-in session's records as they come."""
-
-    def __init__(self, harness: StandInHarness, host: Host, offset: int) -> None:
-        self._harness = harness
-        self._host = host
-        self._offset = offset
-        self._closed = threading.Event()
-
-    def next(self, timeout_s: float) -> Recorded | None:
-        """The next record, None when none came in time."""
-        record = self._harness.next_record(self._host, self._offset, timeout_s, self._closed)
-        if record is not None:
-            self._offset = record.end_offset
-        return record
-
-    def close(self) -> None:
-        """Stop reading."""
-        self._closed.set()
-        self._harness.wake_all()

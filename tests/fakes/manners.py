@@ -60,6 +60,8 @@ class Opening:
     """The host starts, writes this down and ends."""
     dies: bool = False
     """The host starts and dies without a word."""
+    missed: bool = False
+    """Where the host ends at once, `open` comes too late to reach it and raises."""
 
     def wait(self, cancelled: threading.Event) -> None:
         """Wait for leave to go on. Raises HarnessFailed at the cancel that a start must heed."""
