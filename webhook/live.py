@@ -103,10 +103,17 @@ class LiveSessions:
             self.drop(session_id)
 
     def take_over(self, session: SessionRow) -> None:
-        """Read what a dead host left, and put down that it is gone. Its processes are ended first."""
+        """Read what the dead host of an earlier run left, and put down that it is gone. Its processes are ended first."""
+        self._read_left_behind(session, Life(opened=session.journal_offset > 0))
+
+    def give_up_opening(self, session: SessionRow) -> None:
+        """Put down that a host which was just started could not be reached: what it wrote says why."""
+        self._read_left_behind(session, Life())
+
+    def _read_left_behind(self, session: SessionRow, life: Life) -> None:
         folder = self._means.sessions_folder / session.session_id
         records = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)
-        self._write_end(session, records, Life(opened=session.journal_offset > 0))
+        self._write_end(session, records, life)
 
     def _read(self, followed: Followed) -> None:
         """The body of a reader's thread: until the host has ended or the link is dropped."""

@@ -24,12 +24,14 @@ from webhook.means import Means
 class OpeningFailed(Exception):
     """The session could not be opened; the text is of our own making and may be shown on the thread.
 
-    `costs_nothing`: it is the network's or GitHub's trouble, which spends no attempt of the comment's.
+    `costs_nothing`: it is the network's or GitHub's trouble, which spends no attempt of the comment's. `session`: a host
+    may have been started for it, and may have written why it ended.
     """
 
-    def __init__(self, text: str, *, costs_nothing: bool = False) -> None:
+    def __init__(self, text: str, *, costs_nothing: bool = False, session: SessionRow | None = None) -> None:
         super().__init__(text)
         self.costs_nothing = costs_nothing
+        self.session = session
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ def open_session(means: Means, item: ItemRow, opening: Opening) -> tuple[Session
     except CloneHeld as failed:
         raise OpeningFailed("somebody else holds the clone of this thread") from failed
     except HarnessFailed as failed:
-        raise OpeningFailed(str(failed)) from failed
+        raise OpeningFailed(str(failed), session=session) from failed
     return _keep(means, session, state=SessionState.LIVE), live
 
 

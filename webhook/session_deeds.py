@@ -80,13 +80,10 @@ class SessionDeeds:
         try:
             session, live = open_session(self._ground.means, item, opening)
             self._ground.sessions.follow(session, live)
-        except (OpeningFailed, HarnessFailed) as failed:
-            self._ground.give_back(item_id)
-            if not self._is_over(item_id, opening):
-                is_free = isinstance(failed, OpeningFailed) and failed.costs_nothing
-                self._ground.failed(
-                    item_id, Failure(cause=str(failed), free_pause_s=NETWORK_PAUSE_S if is_free else None)
-                )
+        except HarnessFailed:
+            self._ground.sessions.give_up_opening(session)
+        except OpeningFailed as failed:
+            self._could_not_open(item_id, opening, failed)
         finally:
             self._openings.pop(item_id, None)
         return True
@@ -205,6 +202,16 @@ class SessionDeeds:
                 text=texts.cleanup_refused(lost), now_ms=self._ground.means.clock(),
             )  # fmt: skip
             write_reply(connection, refusal)
+
+    def _could_not_open(self, item_id: ItemId, opening: Opening, failed: OpeningFailed) -> None:
+        self._ground.give_back(item_id)
+        if self._is_over(item_id, opening):
+            return
+        if failed.session is not None:
+            self._ground.sessions.give_up_opening(failed.session)
+            return
+        free_s = NETWORK_PAUSE_S if failed.costs_nothing else None
+        self._ground.failed(item_id, Failure(cause=str(failed), free_pause_s=free_s))
 
     def _is_over(self, item_id: ItemId, opening: Opening) -> bool:
         """Whether the start was interrupted because nobody wants it any more."""
