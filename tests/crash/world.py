@@ -78,9 +78,9 @@ class World:
 
     def stop(self) -> int:
         """Ask the service to end; the exit code, of another one where its point lay behind the story's end."""
-        while (code := self.services.stop()) == -signal.SIGKILL:
-            self.until(lambda: self.services.is_ready, "another service is ready")
-        return code
+        self.until(lambda: self.services.is_ready, "a service is ready to be asked")
+        code = self.services.stop()
+        return self.stop() if code == -signal.SIGKILL else code
 
     # What happens
 
