@@ -65,6 +65,25 @@ def items_with_work(connection: Connection) -> list[ItemId]:
     return [ItemId(row[0]) for row in rows]
 
 
+def given_up_rows(connection: Connection, item_id: ItemId) -> list[FateRow]:
+    """Rows of an item whose budget of attempts is used up."""
+    rows = connection.execute(
+        f"SELECT {FATE_COLUMNS} FROM fates WHERE item_id = ? AND reason = ?",  # noqa: S608 constant
+        (item_id, UnhandledReason.GIVEN_UP),
+    )
+    return [read_fate(row) for row in rows]
+
+
+def load_of(connection: Connection, item_id: ItemId) -> tuple[int, bool]:
+    """How many rows of an item wait for their turn, and whether an agent is at one."""
+    ((waiting, in_turn),) = connection.execute(
+        "SELECT (SELECT count(*) FROM fates WHERE item_id = ?1 AND fate = 'inflight' AND step IN ('queued', 'behind')),"
+        " (SELECT count(*) FROM turns WHERE item_id = ?1 AND state IN ('handed', 'taken'))",
+        (item_id,),
+    )
+    return waiting, bool(in_turn)
+
+
 def count_refused(connection: Connection, item_id: ItemId, refused: int, since_ms: int) -> None:
     """More comments that the next session must be told of."""
     connection.execute(

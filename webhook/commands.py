@@ -7,12 +7,12 @@ from dataclasses import replace
 from domain import texts
 from domain.control import FORCE, VERBS, Verb
 from domain.decision import Apply, Close, Effect
-from domain.model import Event, EventKey, Fact, Fate, Outcome, Phase, Place, UnhandledReason
+from domain.model import Event, EventKey, Fact, Fate, Outcome, Phase, Place
 from domain.phase import Folded, PhaseCommand, fold
 from domain.policy import effect_of
 from domain.texts import Standing
 from replies.record import CARRIED_OUT, Recorder, target_of
-from statedb.reading import FATE_COLUMNS, read_fate
+from statedb import work
 from statedb.rows import FateRow, ItemRow, Removal, Step
 from webhook.batch import Batch
 
@@ -65,11 +65,7 @@ def fold_in(state: Batch, event: Event, item: ItemRow, verb: Verb) -> None:
 
 def rearm(state: Batch, item: ItemRow) -> ItemRow:
     """A start that gave up is tried again with a full budget, and takes up what it had taken along."""
-    rows = state.connection.execute(
-        f"SELECT {FATE_COLUMNS} FROM fates WHERE item_id = ? AND reason = ?",  # noqa: S608 constant
-        (item.item_id, UnhandledReason.GIVEN_UP),
-    )
-    for given_up in [read_fate(row) for row in rows]:
+    for given_up in work.given_up_rows(state.connection, item.item_id):
         state.put_fate(
             replace(
                 given_up, fate=Fate.INFLIGHT, step=Step.QUEUED, reason=None, attempts=0, next_at_ms=0, turn_id=None,
@@ -123,16 +119,10 @@ def answer(state: Batch, item: ItemRow, verb: Verb) -> str:
     """What `status` and `help` say."""
     if verb is not Verb.STATUS:
         return texts.help_text()
-    ((waiting, in_turn),) = state.connection.execute(
-        "SELECT (SELECT count(*) FROM fates WHERE item_id = ?1 AND fate = 'inflight' AND step IN ('queued', 'behind')),"
-        " (SELECT count(*) FROM turns WHERE item_id = ?1 AND state IN ('handed', 'taken'))",
-        (item.item_id,),
-    )
+    waiting, in_turn = work.load_of(state.connection, item.item_id)
     view = state.item_view(item)
     return texts.standing(
-        Standing(
-            phase=view.phase, has_session=view.has_session, waiting=waiting, refused=item.refused, in_turn=bool(in_turn)
-        )
+        Standing(phase=view.phase, has_session=view.has_session, waiting=waiting, refused=item.refused, in_turn=in_turn)
     )
 
 

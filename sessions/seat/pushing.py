@@ -15,6 +15,7 @@ from sessions.seat import records
 from sessions.seat.ports import SeatPorts, Sitter
 from sessions.seat.protocol import Answer, Declined
 from sessions.seat.thread_view import facts_of, given
+from statedb import seat_rows
 from statedb.database import Connection
 from statedb.reading import item_by_id
 
@@ -73,7 +74,7 @@ class Pushing:
         Where GitHub gives no answer the note stays, for the next time. Raises StoreUnavailable.
         """
         with self._opening:
-            for item_id, branch in records.openings(self._ports.database.reader()):
+            for item_id, branch in seat_rows.openings(self._ports.database.reader()):
                 self._settle_opening(item_id, branch)
 
     def _settle_opening(self, item_id: ItemId, branch: str) -> None:
@@ -110,7 +111,7 @@ class Pushing:
         if listed is not None:
             return listed
         reader, item = self._ports.database.reader(), sitter.item
-        ours = records.threads_of(reader, item.item_id, item.home)[1:]
+        ours = seat_rows.threads_of(reader, item.item_id, item.home)[1:]
         still_open = (thread.number for thread in ours if facts_of(self._ports, sitter, thread).snapshot.is_open)
         return next(still_open, None)
 
@@ -133,7 +134,7 @@ class Pushing:
     def _begin_opening(connection: Connection, sitter: Sitter) -> None:
         """The turn may have been stopped while the branch was pushed."""
         records.running_turn(connection, sitter.session)
-        records.note_opening(connection, sitter.item.item_id, sitter.session.branch)
+        seat_rows.note_opening(connection, sitter.item.item_id, sitter.session.branch)
 
     def _look_again(self, sitter: Sitter, repository: Repository, answer: Refused | InDoubt) -> int:
         """A refusal may mean that it is open, and after a lost answer it may be."""
@@ -141,7 +142,7 @@ class Pushing:
         if isinstance(number, int):
             return number
         if isinstance(answer, Refused):
-            self._ports.committer.write(lambda connection: records.forget_opening(connection, sitter.item.item_id))
+            self._ports.committer.write(lambda connection: seat_rows.forget_opening(connection, sitter.item.item_id))
             raise Declined(
                 f"GitHub refused to open a pull request ({cut(shown(answer.reason), 300)}); "
                 "it needs at least one commit that the base branch has not"
@@ -162,8 +163,8 @@ class Pushing:
         """It is known which pull request is open, or that none is; True where it is the item's now."""
 
         def write(connection: Connection) -> bool:
-            records.forget_opening(connection, item_id)
-            return thread is not None and records.bind_thread(connection, thread, item_id)
+            seat_rows.forget_opening(connection, item_id)
+            return thread is not None and seat_rows.bind_thread(connection, thread, item_id)
 
         return self._ports.committer.write(write)
 

@@ -10,7 +10,7 @@ from eventlog.events.reply import ReplyRecorded
 from sessions.seat import records
 from sessions.seat.ports import Saying, SeatPorts, Sitter
 from sessions.seat.protocol import Answer, Declined
-from statedb import turn_rows
+from statedb import seat_rows, turn_rows
 from statedb.database import Connection
 from statedb.rows import ReplyRow
 from statedb.writing import write_reply
@@ -68,7 +68,7 @@ def _record(connection: Connection, ports: SeatPorts, sitter: Sitter, kind: Kind
         )
     )
     if kind is Kind.QUESTION:
-        records.mark_waiting(connection, now.session.session_id)
+        seat_rows.mark_waiting(connection, now.session.session_id)
     if row.whole in earlier:
         return _Recorded(None, len(earlier))
     _require_room(earlier, row.whole)

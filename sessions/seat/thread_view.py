@@ -11,9 +11,9 @@ from domain.model import Account, Thread
 from domain.policy import Authorities
 from domain.ports import ItemFacts, Missing, NoAnswer, Said
 from sessions.excerpt import cut, iso_time, shown
-from sessions.seat import records
 from sessions.seat.ports import SeatPorts, Sitter
 from sessions.seat.protocol import ANSWER_BYTES_MAX, Answer, Declined
+from statedb import seat_rows
 from statedb.reading import part_of_ours
 
 TEXT_CHARACTERS_MAX = 20_000
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 def read_threads(ports: SeatPorts, sitter: Sitter) -> Answer:
     """Every thread of the item, oldest text first. Raises Declined where GitHub gave no usable answer."""
-    threads = records.threads_of(ports.database.reader(), sitter.item.item_id, sitter.item.home)
+    threads = seat_rows.threads_of(ports.database.reader(), sitter.item.item_id, sitter.item.home)
     share = LISTING_BYTES_MAX // len(threads)
     return {
         "ok": True,

@@ -12,6 +12,7 @@ from sessions.seat.protocol import Answer, Declined, Verb, read_request
 from sessions.seat.pushing import Pushing
 from sessions.seat.speech import Kind, say
 from sessions.seat.thread_view import read_threads
+from statedb import seat_rows
 from statedb.database import StoreUnavailable
 
 EVENTS_MAX = 200
@@ -63,6 +64,6 @@ class Seat:
                 return self._events(sitter)
 
     def _events(self, sitter: Sitter) -> Answer:
-        threads = records.threads_of(self._ports.database.reader(), sitter.item.item_id, sitter.item.home)
+        threads = seat_rows.threads_of(self._ports.database.reader(), sitter.item.item_id, sitter.item.home)
         labels = [str(sitter.label_of(thread)) for thread in threads]
         return {"ok": True, "item": str(sitter.label), "events": list(self._ports.events(labels, EVENTS_MAX))}

@@ -15,9 +15,9 @@ from domain.ports import Repository
 from eventlog.masking import MASK
 from githubapi.pulls import GitHubPulls
 from service.demo.github.faults import Trouble
-from sessions.seat import records
 from sessions.seat.protocol import Request, Verb, write_request
 from sessions.seat.verbs import Seat
+from statedb import seat_rows
 from statedb.rows import ItemRow, Rows
 from statedb.writing import write_rows
 from tests.fakes.repositories import by_hand
@@ -58,7 +58,7 @@ def test_a_pull_request_that_the_seat_opens_belongs_to_the_work_item(room: Room)
     assert opened.pull is not None
     assert (opened.pull.head_sha, opened.pull.base_ref) == (commit, "main")
     assert agent.threads() == [1, 2]
-    assert records.openings(room.database.reader()) == []
+    assert seat_rows.openings(room.database.reader()) == []
 
 
 def test_a_repeated_pr_returns_the_same_one_and_pushes_what_is_new(room: Room) -> None:
@@ -101,7 +101,7 @@ def test_without_a_commit_there_is_no_pull_request_and_the_agent_is_told(room: R
     agent = room.agent()
     assert "at least one commit" in agent.refusal(Verb.PR)
     assert agent.threads() == [1]
-    assert records.openings(room.database.reader()) == []
+    assert seat_rows.openings(room.database.reader()) == []
 
 
 @pytest.mark.parametrize("trouble", [Trouble.COMMIT_THEN_RESET, Trouble.COMMIT_THEN_BAD_GATEWAY])
@@ -142,7 +142,7 @@ def test_a_pull_request_opened_just_before_a_crash_is_found_and_not_opened_again
         room.seat.settle_openings()
     assert agent.threads() == [1, 2]
     assert len(room.stand_in.requests("POST", "*/pulls")) == 1
-    assert records.openings(room.database.reader()) == []
+    assert seat_rows.openings(room.database.reader()) == []
 
 
 def test_a_pull_request_with_a_session_of_its_own_is_not_taken_away(room: Room) -> None:
@@ -188,12 +188,12 @@ def test_a_pull_request_that_is_not_listed_yet_is_known_by_our_own_record(room: 
 
 def test_an_opening_that_came_to_nothing_is_forgotten_and_one_without_an_answer_is_not(room: Room) -> None:
     agent = room.agent()
-    room.committer.write(lambda c: records.note_opening(c, agent.session.item_id, "the-loop/1"))
+    room.committer.write(lambda c: seat_rows.note_opening(c, agent.session.item_id, "the-loop/1"))
     for path in ("*", "*/pulls"):
         room.stand_in.fault(Trouble.ERROR, "GET", path, times=None)
         room.seat.settle_openings()
         room.stand_in.clear_faults()
-        assert records.openings(room.database.reader()) == [(1, "the-loop/1")]
+        assert seat_rows.openings(room.database.reader()) == [(1, "the-loop/1")]
     room.seat.settle_openings()
-    assert records.openings(room.database.reader()) == []
+    assert seat_rows.openings(room.database.reader()) == []
     assert agent.threads() == [1]
