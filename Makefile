@@ -36,7 +36,7 @@ check: $(DEV_READY) ## Check style, types, layers, dependencies, spelling and th
 	$(PYTEST) tests/tidy
 
 crash: $(DEV_READY) tools ## Run the long crash matrix.
-	$(PYTEST) -m crash
+	$(PYTEST) -n 2 --dist load -m crash
 
 lock: $(DEV_READY) ## Choose new versions of all dependencies and write requirements/ anew.
 	bash scripts/lock.sh

@@ -48,6 +48,12 @@ def live_sessions(connection: Connection) -> list[SessionRow]:
     return [_read_session(row) for row in rows]
 
 
+def is_live(connection: Connection, session_id: SessionId) -> bool:
+    """Whether the session's host runs, as far as the store knows."""
+    row = connection.execute("SELECT state FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return row is not None and row[0] == SessionState.LIVE
+
+
 def has_heard(connection: Connection, session_id: SessionId) -> bool:
     """Whether the session's conversation had a turn before, and so knows our rules."""
     row = connection.execute("SELECT heard FROM sessions WHERE session_id = ?", (session_id,)).fetchone()

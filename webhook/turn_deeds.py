@@ -53,8 +53,8 @@ class TurnDeeds:
         prompt = write_prompt(about, events, refused, turn_id)
         turn = self._turn(item, session, turn_id, "events", prompt, thread, tells_refused=item.refused)
         keys = [row.fate.event_key for row in rows]
-        self._ground.write(lambda c: turn_rows.freeze(c, turn, keys))
-        self._frozen(turn, keys)
+        if self._freeze(turn, keys):
+            self._frozen(turn, keys)
         return True
 
     def freeze_resumption(self, item: ItemRow, session: SessionRow) -> bool:
@@ -69,12 +69,8 @@ class TurnDeeds:
             follows=owed.turn_id, interruptions=owed.interruptions,
         )  # fmt: skip
 
-        def write(connection: Connection) -> None:
-            turn_rows.pay_resumption(connection, item.item_id)
-            turn_rows.freeze(connection, turn, ())
-
-        self._ground.write(write)
-        self._frozen(turn, ())
+        if self._freeze(turn, (), pays=True):
+            self._frozen(turn, ())
         return True
 
     def hand(self, item: ItemRow, session: SessionRow, turn_id: TurnId, rows: Sequence[WaitingRow]) -> bool:
@@ -187,6 +183,19 @@ class TurnDeeds:
         self._ground.tell(Written(log=log, marks=[(row.fate.event_key, "") for row in never_had]))
         self._ground.give_back(item.item_id)
         return True
+
+    def _freeze(self, turn: TurnRow, keys: Sequence[EventKey], *, pays: bool = False) -> bool:
+        """Write the turn, unless its session's end was put down meanwhile: that has said when it is tried again."""
+
+        def write(connection: Connection) -> bool:
+            if not session_rows.is_live(connection, turn.session_id):
+                return False
+            if pays:
+                turn_rows.pay_resumption(connection, turn.item_id)
+            turn_rows.freeze(connection, turn, keys)
+            return True
+
+        return self._ground.write(write)
 
     def _owed(self, item_id: ItemId) -> TurnRow | None:
         reader = self._ground.means.database.reader()
