@@ -71,6 +71,8 @@ def standing(now: Standing) -> str:
     session = (
         "a session is at work" if now.in_turn else "a session is ready" if now.has_session else "no session is live"
     )
+    if now.phase is Phase.NONE:
+        return "This thread was never started; `the-loop start` begins a session."
     lines = [f"This thread is **{now.phase}**; {session}."]
     if now.waiting:
         lines.append(f"{_count(now.waiting, 'comment')} waiting for a turn.")

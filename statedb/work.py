@@ -102,6 +102,11 @@ def set_fates(connection: Connection, item_id: ItemId, keys: Sequence[EventKey],
     )
 
 
+def set_effect(connection: Connection, item_id: ItemId, key: EventKey, effect: str) -> None:
+    """What a command came to after all."""
+    connection.execute("UPDATE fates SET effect = ? WHERE event_key = ? AND item_id = ?", (effect, key, item_id))
+
+
 def set_attempts(connection: Connection, item_id: ItemId, keys: Sequence[EventKey], attempts: int, next_at_ms: int,
                  now_ms: int) -> None:  # fmt: skip
     """When rows are tried again."""

@@ -8,7 +8,7 @@ from domain import texts
 from domain.control import FORCE, VERBS, Verb
 from domain.decision import Apply, Close, Effect
 from domain.model import Event, EventKey, Fact, Fate, Outcome, Phase, Place
-from domain.phase import Folded, PhaseCommand, fold
+from domain.phase import Folded, PhaseCommand, fold, in_order, precedes
 from domain.policy import effect_of
 from domain.texts import Standing
 from replies.record import CARRIED_OUT, Recorder, target_of
@@ -23,7 +23,7 @@ def apply(state: Batch, event: Event, item: ItemRow, decision: Apply, row: FateR
     before, after = _fold_command(state, event, item, verb, decision.folded, decision.newest, row)
     effect = decision.effect
     if not decision.newest:
-        effect = effect_of(_as_command(event, verb, row), before, after, newest=False)
+        effect = _effect_at_its_place(state, item, _as_command(event, verb, row), before, after)
     renames_failed = item.failed_generation is not None and before.generation == item.failed_generation
     item = state.put_item(_moved(item, after, decision, effect))
     if effect is Effect.REARMED or (renames_failed and verb is Verb.START and not decision.newest):
@@ -154,6 +154,19 @@ def _fold_command(
     others = [other for other in state.commands(item.item_id) if other.key != command.key]
     state.rows.commands.append((item.item_id, command))
     return fold(others), fold([*others, command])
+
+
+def _effect_at_its_place(state: Batch, item: ItemRow, command: PhaseCommand, before: Folded, after: Folded) -> Effect:
+    """The effect of a command that does not stand behind all known ones by its time alone.
+
+    Within one second the id may still make it the last. A start in the stretch that runs changes nothing, but what it
+    says is handed over.
+    """
+    is_last = in_order(state.commands(item.item_id))[-1].key == command.key
+    effect = effect_of(command, before, after, newest=is_last)
+    opening = after.opening
+    says_more = command.verb is Verb.START and opening is not None and not precedes(command.place, opening)
+    return Effect.ALREADY_RUNNING if effect is Effect.SUPERSEDED and says_more else effect
 
 
 def _as_command(event: Event, verb: Verb, row: FateRow) -> PhaseCommand:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from domain.decision import Effect
 from domain.model import Event, Fate, Outcome
 from domain.policy import ItemView
 from domain.ports import ItemFacts, Missing, NoAnswer
@@ -60,7 +61,10 @@ class EventDeeds:
         def write(connection: Connection) -> None:
             now_ms = self._ground.means.clock()
             for row, outcome in refused:
-                work.set_fates(connection, item.item_id, [row.fate.event_key], Fate.SETTLED, now_ms, outcome=outcome)
+                key = row.fate.event_key
+                work.set_fates(connection, item.item_id, [key], Fate.SETTLED, now_ms, outcome=outcome)
+                if outcome is Outcome.CONTROL_EXECUTED:
+                    work.set_effect(connection, item.item_id, key, Effect.SUPERSEDED)
             comments = [row for row, outcome in refused if outcome is not Outcome.CONTROL_EXECUTED]
             if comments:
                 since_ms = min(row.event.place.at_ms for row in comments)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from domain import texts
 from domain.control import Verb
+from domain.decision import Effect
 from domain.model import EventKey, Fate, ItemId, Outcome, UnhandledReason
 from domain.retry import Again, GiveUp, after_failure, at_no_charge
 from eventlog.event import LogEvent
@@ -111,6 +112,8 @@ def settle_stopped(connection: Connection, item_id: ItemId, rows: Sequence[Waiti
         work.set_fates(connection, item_id, [key], Fate.SETTLED, now_ms, outcome=outcome)
         if outcome is Outcome.SESSION_STOPPED:
             work.count_refused(connection, item_id, 1, row.event.place.at_ms)
+        elif row.fate.verb in (Verb.START, Verb.RESUME):
+            work.set_effect(connection, item_id, key, Effect.SUPERSEDED)
         written.marks.append((key, outcome))
         written.log.append(settled_line(row, outcome))
     return written
@@ -121,7 +124,8 @@ def settled_line(row: WaitingRow, outcome: Outcome) -> LogEvent:
     key, about = row.fate.event_key, str(row.event.label)
     if outcome is Outcome.CONTROL_EXECUTED:
         verb = row.fate.verb or "close"
-        return ControlExecuted(event_key=key, work_item=about, verb=verb, effect=row.fate.effect)
+        effect = Effect.SUPERSEDED if verb in (Verb.START, Verb.RESUME) else row.fate.effect
+        return ControlExecuted(event_key=key, work_item=about, verb=verb, effect=effect)
     return DispatchSettled(event_key=key, work_item=about, outcome=outcome)
 
 

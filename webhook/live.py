@@ -110,6 +110,14 @@ class LiveSessions:
         """Put down that a host which was just started could not be reached: what it wrote says why."""
         self._read_left_behind(session, Life())
 
+    def end_from_outside(self, session: SessionRow) -> None:
+        """End what is left of a session that shall end: what its host wrote is kept, and nobody pays for its end."""
+        folder = self._means.sessions_folder / session.session_id
+        records = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)
+        now_ms = self._means.clock()
+        applied = self._means.committer.write(lambda c: self._rows.apply(c, session, records, now_ms))
+        self.tell(session.item_id, applied)
+
     def _read_left_behind(self, session: SessionRow, life: Life) -> None:
         folder = self._means.sessions_folder / session.session_id
         records = self._means.harness.left_behind(session.session_id, folder, session.journal_offset)

@@ -40,6 +40,8 @@ class Opening:
 
     cancelled: threading.Event
     began_ms: int
+    is_overdue: bool = False
+    """It was ended because it took too long; otherwise because nobody wants it any more."""
 
 
 def open_session(means: Means, item: ItemRow, opening: Opening) -> tuple[SessionRow, Live]:

@@ -17,7 +17,6 @@ from sessions.git_faults import GitFailed
 from sessions.port import HarnessFailed
 from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
-from statedb.reading import item_by_id
 from statedb.rows import ItemRow, Removal
 from statedb.session_rows import SessionRow
 from statedb.work import WaitingRow
@@ -63,6 +62,7 @@ class SessionDeeds:
         latest_ms = self._ground.means.clock() - self._ground.means.limits.start_ms
         for opening in list(self._openings.values()):
             if opening.began_ms < latest_ms:
+                opening.is_overdue = True
                 opening.cancelled.set()
 
     def open(self, item: ItemRow, rows: Sequence[WaitingRow]) -> bool:
@@ -111,7 +111,7 @@ class SessionDeeds:
                 self._ground.sessions.drop(session.session_id)
         left = session_rows.session_by_id(self._ground.means.database.reader(), session.session_id) or session
         if left.state in (SessionState.LIVE, SessionState.OPENING):
-            self._ground.sessions.take_over(left)
+            self._ground.sessions.end_from_outside(left)
         written = self._ground.write(lambda c: self._put_down_end(c, session))
         written.log.append(SessionEnded(session_id=session.session_id, cause="stopped"))
         self._ground.tell(written)
@@ -205,18 +205,13 @@ class SessionDeeds:
 
     def _could_not_open(self, item_id: ItemId, opening: Opening, failed: OpeningFailed) -> None:
         self._ground.give_back(item_id)
-        if self._is_over(item_id, opening):
+        if opening.cancelled.is_set() and not opening.is_overdue:
             return
         if failed.session is not None:
             self._ground.sessions.give_up_opening(failed.session)
             return
         free_s = NETWORK_PAUSE_S if failed.costs_nothing else None
         self._ground.failed(item_id, Failure(cause=str(failed), free_pause_s=free_s))
-
-    def _is_over(self, item_id: ItemId, opening: Opening) -> bool:
-        """Whether the start was interrupted because nobody wants it any more."""
-        item = item_by_id(self._ground.means.database.reader(), item_id)
-        return opening.cancelled.is_set() and item is not None and item.folded.opening is None
 
 
 def _ask_about_turn(connection: Connection, item_id: ItemId, now_ms: int) -> None:
