@@ -172,6 +172,12 @@ def test_an_item_that_runs_gets_its_next_act(given: Work, wanted: Act) -> None:
     assert act(given) == wanted
 
 
+def test_a_frozen_turn_opens_no_session_before_the_next_attempt_of_its_comments() -> None:
+    """The host ended while the turn was written down: a start failed, and its pause holds."""
+    later = replace(IDLE, turn=FROZEN, queued=(waiting(next_at_ms=NOW + 7),))
+    assert act(later) in (TakeBack(TURN), Rest(NOW + 7))
+
+
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
