@@ -66,9 +66,9 @@ class HostedHarness:
         """Reach the session's host, if it lives: it holds the clone's lock for all its life."""
         try:
             spec = read_spec(folder)
-            return self._connect(folder) if clone_is_held(spec.lock_path) else None
-        except (SpecRefused, HarnessFailed):
+        except SpecRefused:
             return None
+        return self._connect(folder) if clone_is_held(spec.lock_path) else None
 
     def left_behind(self, session_id: SessionId, folder: Path, from_offset: int) -> list[Recorded]:
         """End everything that carries the session's mark, then read what its host wrote."""

@@ -81,7 +81,8 @@ class Harness(Protocol):
         """Start the session's agent, or load its conversation. Raises HarnessFailed, CloneHeld."""
 
     def attach(self, session_id: SessionId, folder: Path) -> Live | None:
-        """Reach a session that may still run; None where its host is gone."""
+        """Reach a session that may still run; None where its host is gone. Raises HarnessFailed where it lives and gives
+        no answer: that is no death."""
 
     def left_behind(self, session_id: SessionId, folder: Path, from_offset: int) -> list[Recorded]:
         """What a dead host wrote behind the offset. Everything of the session still running is ended first."""

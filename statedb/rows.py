@@ -13,6 +13,7 @@ from domain.model import (
     Fact,
     Fate,
     ItemId,
+    Label,
     Outcome,
     Place,
     Road,
@@ -70,6 +71,11 @@ class ItemRow:
     removal: Removal = Removal.KEEP
     created_at_ms: int
     changed_at_ms: int
+
+    @property
+    def label(self) -> Label:
+        """How people name the item."""
+        return Label(host=self.home.host, repository=self.repository, number=self.home.number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

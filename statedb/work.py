@@ -68,8 +68,8 @@ def items_with_work(connection: Connection) -> list[ItemId]:
 def given_up_rows(connection: Connection, item_id: ItemId) -> list[FateRow]:
     """Rows of an item whose budget of attempts is used up."""
     rows = connection.execute(
-        f"SELECT {FATE_COLUMNS} FROM fates WHERE item_id = ? AND reason = ?",  # noqa: S608 constant
-        (item_id, UnhandledReason.GIVEN_UP),
+        f"SELECT {FATE_COLUMNS} FROM fates WHERE item_id = ? AND reason IN (?, ?)",  # noqa: S608 constant
+        (item_id, UnhandledReason.GIVEN_UP, UnhandledReason.SESSION_OCCUPIED),
     )
     return [read_fate(row) for row in rows]
 

@@ -39,6 +39,8 @@ class Failure:
 
     cause: str
     free_pause_s: float | None = None
+    reason: UnhandledReason = UnhandledReason.GIVEN_UP
+    """What the events are left with in the end."""
 
 
 def note_failure(
@@ -56,11 +58,11 @@ def note_failure(
             work.set_attempts(connection, item_id, [r.fate.event_key for r in rows], attempts, at_ms, now_ms)
             return Written(log=[_failed(row, attempts, at_ms, failure.cause) for row in rows])
         case GiveUp(attempts=attempts):
-            return give_up(connection, item_id, rows, attempts, failure.cause, recorder, now_ms)
+            return give_up(connection, item_id, rows, attempts, failure, recorder, now_ms)
 
 
 def give_up(
-    connection: Connection, item_id: ItemId, rows: Sequence[WaitingRow], attempts: int, cause: str, recorder: Recorder,
+    connection: Connection, item_id: ItemId, rows: Sequence[WaitingRow], attempts: int, failure: Failure, recorder: Recorder,
     now_ms: int,
 ) -> Written:  # fmt: skip
     """End the attempts of these rows. A start that gives up takes what waits behind it along, and the phase fails."""
@@ -72,11 +74,11 @@ def give_up(
         ]
         fail_phase(connection, item_id)
     keys = [row.fate.event_key for row in rows]
-    work.set_fates(connection, item_id, keys, Fate.UNHANDLED, now_ms, reason=UnhandledReason.GIVEN_UP)
+    work.set_fates(connection, item_id, keys, Fate.UNHANDLED, now_ms, reason=failure.reason)
     urls = tuple(row.event.url for row in rows if row.event.url)
     notice = recorder.comment(
         keys[0], f"notice-{now_ms}", 0, item_id=item_id, target=target_of(rows[0].event),
-        text=texts.gave_up(urls, attempts, cause), now_ms=now_ms,
+        text=texts.gave_up(urls, attempts, failure.cause), now_ms=now_ms,
     )  # fmt: skip
     write_reply(connection, notice)
     for row in rows:
@@ -84,10 +86,12 @@ def give_up(
         if reaction is not None:
             write_reply(connection, reaction)
     log: list[LogEvent] = [
-        DispatchGaveUp(event_key=row.fate.event_key, work_item=str(row.event.label), attempts=attempts, error=cause)
+        DispatchGaveUp(
+            event_key=row.fate.event_key, work_item=str(row.event.label), attempts=attempts, error=failure.cause
+        )
         for row in rows
     ]
-    return Written(log=log, marks=[(key, "") for key in keys])
+    return Written(log=log, marks=[(key, "" if failure.reason is UnhandledReason.GIVEN_UP else None) for key in keys])
 
 
 def fail_phase(connection: Connection, item_id: ItemId) -> None:

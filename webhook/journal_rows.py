@@ -102,7 +102,8 @@ class JournalRows:
     def _started(self, connection: Connection, session: SessionRow, started: Started, applied: Applied) -> None:
         session_rows.note_conversation(connection, session.session_id, started.conversation_id)
         told = SessionResumed if started.loaded else SessionStarted
-        applied.written.log.append(told(session_id=session.session_id, harness=session.harness))
+        about = label_of(connection, session.item_id)
+        applied.written.log.append(told(session_id=session.session_id, work_item=about, harness=session.harness))
         applied.moves = True
 
     def _taken(self, connection: Connection, turn_id: TurnId, receipt: Receipt, applied: Applied, now_ms: int) -> None:
@@ -118,7 +119,8 @@ class JournalRows:
                 self._carried_out(connection, turn.item_id, carried, applied.written, now_ms)
         if rows or not waiting:
             work.told_refused(connection, turn.item_id, turn.tells_refused)
-            applied.written.log.append(_turn_taken(turn, rows, receipt))
+            about = label_of(connection, turn.item_id)
+            applied.written.log.append(_turn_taken(turn, about, rows, receipt))
         if receipt is Receipt.REPLAYED:
             turn_rows.mark_ended(connection, turn_id, TurnState.ENDED, "interrupted", "", "", "{}", now_ms)
             turn_rows.owe_resumption(connection, turn_id)
@@ -169,9 +171,12 @@ class JournalRows:
         )
         if cancelled:
             merge(applied.written, settle_stopped(connection, turn.item_id, never_taken, now_ms))
-            applied.written.log.append(TurnCancelled(turn_id=turn.turn_id, cause="asked for"))
+            applied.written.log.append(
+                TurnCancelled(turn_id=turn.turn_id, work_item=label_of(connection, turn.item_id), cause="asked for")
+            )
             return
-        applied.written.log.append(_turn_ended(turn, ended, now_ms))
+        about = label_of(connection, turn.item_id)
+        applied.written.log.append(_turn_ended(turn, about, ended, now_ms))
         reply = self._answer(connection, turn, ended, now_ms)
         if reply is not None and write_reply(connection, reply):
             applied.written.log.append(
@@ -233,21 +238,30 @@ def acknowledgement(recorder: Recorder, row: WaitingRow, item_id: ItemId, now_ms
     return [reaction] if reaction is not None else []
 
 
+def label_of(connection: Connection, item_id: ItemId) -> str:
+    """How the log names an item."""
+    item = item_by_id(connection, item_id)
+    return str(item.label) if item is not None else ""
+
+
 def merge(into: Written, other: Written) -> None:
     """Tell the one with the other."""
     into.log += other.log
     into.marks += other.marks
 
 
-def _turn_taken(turn: TurnRow, rows: Sequence[FateRow], receipt: Receipt) -> LogEvent:
+def _turn_taken(turn: TurnRow, about: str, rows: Sequence[FateRow], receipt: Receipt) -> LogEvent:
     keys: tuple[EventKey, ...] = tuple(row.event_key for row in rows)
-    return TurnTaken(turn_id=turn.turn_id, session_id=turn.session_id, event_keys=keys, receipt=receipt)
+    return TurnTaken(
+        turn_id=turn.turn_id, session_id=turn.session_id, work_item=about, event_keys=keys, receipt=receipt
+    )
 
 
-def _turn_ended(turn: TurnRow, ended: Ended, now_ms: int) -> LogEvent:
+def _turn_ended(turn: TurnRow, about: str, ended: Ended, now_ms: int) -> LogEvent:
     return TurnEnded(
         turn_id=turn.turn_id,
         session_id=turn.session_id,
+        work_item=about,
         stop_reason=ended.stop_reason,
         answer_bytes=len(ended.text_after_tools.encode()),
         took_ms=now_ms - turn.taken_at_ms if turn.taken_at_ms else None,

@@ -16,7 +16,7 @@ from statedb.database import Connection, StoreUnavailable
 from statedb.session_rows import SessionRow
 from webhook.aftermath import Aftermath, Life
 from webhook.giving_up import Written
-from webhook.journal_rows import Applied, JournalRows, merge
+from webhook.journal_rows import Applied, JournalRows, label_of, merge
 from webhook.means import Means
 
 READ_S = 1.0
@@ -24,6 +24,7 @@ READ_S = 1.0
 TOGETHER_MAX = 64
 """How many records are written in one transaction at most."""
 STORE_PAUSE_S = 1.0
+"""Before a store or a host that gave no answer is asked again."""
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +171,11 @@ class LiveSessions:
     def _host_is_gone(self, followed: Followed) -> bool:
         """Whether the broken link means the host's end; where it lives, it is read on over a new link."""
         session = followed.session
-        live = self._means.harness.attach(session.session_id, self._means.sessions_folder / session.session_id)
+        try:
+            live = self._means.harness.attach(session.session_id, self._means.sessions_folder / session.session_id)
+        except HarnessFailed:
+            followed.left.wait(STORE_PAUSE_S)
+            return False
         if live is None:
             return True
         row = session_rows.session_by_id(self._means.database.reader(), session.session_id) or session
@@ -178,7 +183,7 @@ class LiveSessions:
             followed.records = live.records(row.journal_offset)
         except HarnessFailed:
             live.close()
-            return True
+            return False
         followed.live.close()
         followed.live = live
         return False
@@ -214,7 +219,8 @@ class LiveSessions:
 
         applied = self._means.committer.write(write)
         if life.idle:
-            applied.written.log.append(SessionIdleEnded(session_id=session.session_id))
+            about = label_of(self._means.database.reader(), session.item_id)
+            applied.written.log.append(SessionIdleEnded(session_id=session.session_id, work_item=about))
         applied.taken = applied.moves = True
         self.tell(session.item_id, applied)
         self._means.places.give_back(session.item_id)

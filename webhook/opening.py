@@ -24,12 +24,15 @@ from webhook.means import Means
 class OpeningFailed(Exception):
     """The session could not be opened; the text is of our own making and may be shown on the thread.
 
-    `costs_nothing`: it is the network's or GitHub's trouble, which spends no attempt of the comment's. `session`: a host
-    may have been started for it, and may have written why it ended.
+    `costs_nothing`: it is the network's or GitHub's trouble, which spends no attempt of the comment's. `is_held`: somebody
+    else holds the clone. `session`: a host may have been started for it, and may have written why it ended.
     """
 
-    def __init__(self, text: str, *, costs_nothing: bool = False, session: SessionRow | None = None) -> None:
+    def __init__(
+        self, text: str, *, costs_nothing: bool = False, is_held: bool = False, session: SessionRow | None = None
+    ) -> None:
         super().__init__(text)
+        self.is_held = is_held
         self.costs_nothing = costs_nothing
         self.session = session
 
@@ -50,10 +53,10 @@ def open_session(means: Means, item: ItemRow, opening: Opening) -> tuple[Session
     Safe to repeat: the row is on disk before anything of it exists, so that whatever a crash leaves is found again.
     """
     session = _session(means, item)
-    live = means.harness.attach(session.session_id, means.sessions_folder / session.session_id)
-    if live is not None:
-        return _keep(means, session, state=SessionState.LIVE), live
     try:
+        live = means.harness.attach(session.session_id, means.sessions_folder / session.session_id)
+        if live is not None:
+            return _keep(means, session, state=SessionState.LIVE), live
         clone = means.clones.prepare(_clone_order(means, item), opening.cancelled)
         token = means.new_id() + means.new_id()
         order = _order(means, item, session, clone, token)
@@ -63,7 +66,7 @@ def open_session(means: Means, item: ItemRow, opening: Opening) -> tuple[Session
         text = f"the clone could not be made: {failed.fault}"
         raise OpeningFailed(text, costs_nothing=failed.fault is GitFault.UNREACHABLE) from failed
     except CloneHeld as failed:
-        raise OpeningFailed("somebody else holds the clone of this thread") from failed
+        raise OpeningFailed("somebody else holds the clone of this thread", is_held=True) from failed
     except HarnessFailed as failed:
         raise OpeningFailed(str(failed), session=session) from failed
     return _keep(means, session, state=SessionState.LIVE), live

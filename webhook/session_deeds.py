@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain import texts
-from domain.model import ItemId
+from domain.model import ItemId, UnhandledReason
 from domain.retry import NETWORK_PAUSE_S
 from domain.turns import SessionState, TurnState
 from eventlog.events.cleanup import CleanupDone, CleanupRefused
-from eventlog.events.session import SessionEnded, SessionQueuedForPlace
+from eventlog.events.session import SessionEnded, SessionFound, SessionQueuedForPlace
 from replies.record import target_of
 from sessions.git_faults import GitFailed
 from sessions.port import HarnessFailed
@@ -24,6 +24,9 @@ from statedb.writing import write_reply
 from webhook.giving_up import Failure, Written, settle_stopped
 from webhook.ground import Ground, ask_to_end
 from webhook.opening import Opening, OpeningFailed, attach, open_session
+
+NO_ANSWER_MS = 5_000
+"""Before a host that lives and gives no answer is asked again."""
 
 
 @dataclass(slots=True)
@@ -89,16 +92,24 @@ class SessionDeeds:
         return True
 
     def recover(self, session: SessionRow) -> bool:
-        """Reach a session that an earlier run left, or read what its dead host wrote."""
-        self._ground.means.places.take(session.item_id)
-        live = attach(self._ground.means, session)
-        if live is None:
-            self._ground.sessions.take_over(session)
-            return True
-        self._ground.write(lambda c: _ask_about_turn(c, session.item_id, self._ground.means.clock()))
+        """Reach a session that an earlier run left, or read what its dead host wrote. No answer is no death: it is asked
+        again, for a host that lives holds its clone and ends by itself at last."""
+        means = self._ground.means
+        means.places.take(session.item_id)
         try:
-            self._ground.sessions.follow(session, live)
+            live = attach(means, session)
+            if live is not None:
+                self._ground.write(lambda c: _ask_about_turn(c, session.item_id, means.clock()))
+                self._ground.sessions.follow(session, live)
         except HarnessFailed:
+            means.lanes.wake_at(session.item_id, means.clock() + NO_ANSWER_MS)
+            return False
+        means.emit(
+            SessionFound(
+                session_id=session.session_id, work_item=self._label(session), state="lives" if live else "gone"
+            )
+        )
+        if live is None:
             self._ground.sessions.take_over(session)
         return True
 
@@ -113,7 +124,7 @@ class SessionDeeds:
         if left.state in (SessionState.LIVE, SessionState.OPENING):
             self._ground.sessions.end_from_outside(left)
         written = self._ground.write(lambda c: self._put_down_end(c, session))
-        written.log.append(SessionEnded(session_id=session.session_id, cause="stopped"))
+        written.log.append(SessionEnded(session_id=session.session_id, work_item=self._label(session), cause="stopped"))
         self._ground.tell(written)
         self._ground.give_back(session.item_id)
         return True
@@ -127,7 +138,7 @@ class SessionDeeds:
 
     def remove_clone(self, item: ItemRow, ending: Sequence[WaitingRow]) -> bool:
         """Remove the clone; where work would be lost and nobody forced it, it stays, and the thread is told."""
-        clones, label = self._ground.means.clones, f"github:{item.repository}#{item.home.number}"
+        clones, label = self._ground.means.clones, str(item.label)
         lost: tuple[str, ...] = ()
         changed = unpushed = 0
         try:
@@ -203,6 +214,9 @@ class SessionDeeds:
             )  # fmt: skip
             write_reply(connection, refusal)
 
+    def _label(self, session: SessionRow) -> str:
+        return label_of(self._ground.means.database.reader(), session.item_id)
+
     def _could_not_open(self, item_id: ItemId, opening: Opening, failed: OpeningFailed) -> None:
         self._ground.give_back(item_id)
         if opening.cancelled.is_set() and not opening.is_overdue:
@@ -211,7 +225,8 @@ class SessionDeeds:
             self._ground.sessions.give_up_opening(failed.session)
             return
         free_s = NETWORK_PAUSE_S if failed.costs_nothing else None
-        self._ground.failed(item_id, Failure(cause=str(failed), free_pause_s=free_s))
+        reason = UnhandledReason.SESSION_OCCUPIED if failed.is_held else UnhandledReason.GIVEN_UP
+        self._ground.failed(item_id, Failure(cause=str(failed), free_pause_s=free_s, reason=reason))
 
 
 def _ask_about_turn(connection: Connection, item_id: ItemId, now_ms: int) -> None:

@@ -54,7 +54,7 @@ class TurnDeeds:
         turn = self._turn(item, session, turn_id, "events", prompt, thread, tells_refused=item.refused)
         keys = [row.fate.event_key for row in rows]
         if self._freeze(turn, keys):
-            self._frozen(turn, keys)
+            self._frozen(turn, keys, item)
         return True
 
     def freeze_resumption(self, item: ItemRow, session: SessionRow) -> bool:
@@ -70,7 +70,7 @@ class TurnDeeds:
         )  # fmt: skip
 
         if self._freeze(turn, (), pays=True):
-            self._frozen(turn, ())
+            self._frozen(turn, (), item)
         return True
 
     def hand(self, item: ItemRow, session: SessionRow, turn_id: TurnId, rows: Sequence[WaitingRow]) -> bool:
@@ -92,7 +92,14 @@ class TurnDeeds:
             return False
         finally:
             del self._ground.handing[item.item_id]
-        self._ground.means.emit(TurnHanded(turn_id=turn_id, session_id=session.session_id))
+        self._ground.means.emit(
+            TurnHanded(
+                turn_id=turn_id,
+                session_id=session.session_id,
+                work_item=str(item.label),
+                event_keys=tuple(row.fate.event_key for row in rows if row.fate.turn_id == turn_id),
+            )
+        )
         if state is HandState.BUSY:
             at_ms = self._ground.means.clock() + BUSY_MS
             self._ground.write(lambda c: turn_rows.put_off(c, turn_id, at_ms))
@@ -212,10 +219,11 @@ class TurnDeeds:
             taken_at_ms=None, interruptions=0,
         )  # fmt: skip
 
-    def _frozen(self, turn: TurnRow, keys: Sequence[EventKey]) -> None:
+    def _frozen(self, turn: TurnRow, keys: Sequence[EventKey], item: ItemRow | None = None) -> None:
         self._ground.means.emit(
             TurnFrozen(
-                turn_id=turn.turn_id, session_id=turn.session_id, event_keys=tuple(keys),
+                turn_id=turn.turn_id, session_id=turn.session_id, work_item=str(item.label) if item else None,
+                event_keys=tuple(keys),
                 prompt_bytes=len(turn.prompt.encode()),
             )
         )  # fmt: skip

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from sessions.host.commands import begins_with_one_of, plain_words
 
+OPERATOR_VERBS = frozenset({"sessions", "serve", "init", "demo"})
+"""What of the command line moves something and is the operator's alone."""
 SEAT_COMMANDS = tuple(f"the-loop {verb}" for verb in ("thread", "reply", "ask", "push", "pr", "events"))
 DEFAULT_ALLOW_COMMANDS = ("the-loop", "git add", "git commit", "git status", "git diff", "git log")
 
@@ -103,6 +105,8 @@ def _judge_edit(request: PermissionRequest, rules: PermissionRules) -> Verdict:
 def _judge_command(words: tuple[str, ...] | None, rules: PermissionRules) -> Verdict:
     if words is None:
         return _refuse(rules, "allows one plain command only, without operator, substitution or redirection")
+    if words[0] == "the-loop" and OPERATOR_VERBS & set(words[1:]):
+        return _refuse(rules, "allows an agent none of the operator's verbs")
     if not begins_with_one_of(words, rules.allow_commands):
         return Verdict(False, f"{_COMMANDS_SETTING} has no entry that this command begins with")
     return Verdict(True, f"a command of {_COMMANDS_SETTING}")

@@ -126,6 +126,10 @@ def test_edits_stay_inside_the_clone(clone: Path, paths: tuple[str, ...], allowe
         pytest.param("   ", False, id="blank"),
         pytest.param("'git add' x", False, id="two words in one"),
         pytest.param("the-loop status", True, id="ours by default"),
+        pytest.param("the-loop sessions stop octo/repo#1", False, id="the operator's"),
+        pytest.param(
+            "the-loop --config x.toml sessions cleanup octo/repo#1", False, id="the operator's behind an option"
+        ),
     ],
 )
 def test_one_plain_command_that_begins_with_an_entry_may_run(clone: Path, command: str, allowed: bool) -> None:
