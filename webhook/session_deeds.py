@@ -23,6 +23,7 @@ from statedb.work import WaitingRow
 from statedb.writing import write_reply
 from webhook.giving_up import Failure, Written, settle_stopped
 from webhook.ground import Ground, ask_to_end
+from webhook.journal_rows import label_of
 from webhook.opening import Opening, OpeningFailed, attach, open_session
 
 NO_ANSWER_MS = 5_000
