@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from domain.model import ItemId, SessionId
+from domain.turns import SessionState
 from eventlog.events.session import SessionIdleEnded
 from sessions.host.records import Recorded
 from sessions.port import HarnessFailed, Live, Records
@@ -67,6 +68,14 @@ class LiveSessions:
         with self._lock:
             followed = self._followed.get(session_id)
         return followed is not None and followed.ending
+
+    def is_lost(self, session_id: SessionId) -> bool:
+        """Whether the store takes the session for a living one although nobody here follows it."""
+        with self._lock:
+            if session_id in self._followed:
+                return False
+        row = session_rows.session_by_id(self._means.database.reader(), session_id)
+        return row is not None and row.state is SessionState.LIVE
 
     def follow(self, session: SessionRow, live: Live) -> None:
         """Hold the link, and read on from where the journal was read. Raises HarnessFailed."""

@@ -96,6 +96,8 @@ class SessionDeeds:
         """Reach a session that an earlier run left, or read what its dead host wrote. No answer is no death: it is asked
         again, for a host that lives holds its clone and ends by itself at last."""
         means = self._ground.means
+        if not self._ground.sessions.is_lost(session.session_id):
+            return True
         means.places.take(session.item_id)
         try:
             live = attach(means, session)
