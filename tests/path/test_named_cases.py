@@ -20,6 +20,7 @@ from tests.fakes.core import ADA, EVE, closed, comment, noted, snapshot
 from tests.fakes.harness import StandInHarness
 from tests.fakes.manners import Manner, Opening
 from tests.fakes.service_in_process import ServiceInProcess, texts_in, thread
+from webhook.handled import Status
 
 PAUSES_S = (2, 10, 30)
 REFUSES = Opening(fails=HarnessFailed("the session host would not start"))
@@ -112,11 +113,12 @@ def test_4_an_event_that_is_being_carried_out_spends_no_attempt_however_often_it
     start = comment(1, "the-loop start")
     service.arrive(start, road=Road.POLL)
     harness.wait_opens(1)
-    told = [service.arrive(start, road=Road.POLL).fate for _ in range(5)]
+    told = [service.arrive(start, road=Road.POLL) for _ in range(5)]
     spent = attempts(service, start)
     released.set()
     service.wait_fates([start], "control-executed")
-    assert (set(told), spent) == ({"inflight"}, 0)
+    assert {(again.status, again.fate) for again in told} == {(Status.DUPLICATE, "inflight")}
+    assert spent == 0
     assert len(harness.opens) == len(harness.prompts) == 1
 
 
