@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from domain.marker import Sealer, without_markers
 from domain.model import Event, Fact, ItemId, Thread, TurnId
 from domain.texts import CUT
+from eventlog.events.reply import ReplyRecorded
 from statedb.rows import ReplyRow
 
 COMMENT_CHARACTERS_MAX = 65_000
@@ -101,3 +102,15 @@ def cut_to_fit(text: str) -> str:
     while len(kept.encode("utf-8", "replace")) > COMMENT_BYTES_MAX:
         kept = kept[: len(kept) * 9 // 10]
     return kept + CUT
+
+
+def recorded_line(reply: ReplyRow) -> ReplyRecorded:
+    """What the log says of a reply that is on disk."""
+    return ReplyRecorded(
+        reply_id=reply.reply_id,
+        event_key=None if reply.turn_id else reply.origin,
+        turn_id=reply.turn_id,
+        kind=reply.kind,
+        channel=reply.channel,
+        body_bytes=len(reply.body.encode("utf-8", "replace")),
+    )

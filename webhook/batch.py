@@ -8,6 +8,7 @@ from domain.model import Event, EventKey, Fate, ItemId, Place, TurnId
 from domain.phase import PhaseCommand
 from domain.policy import ItemView, TextView, View
 from eventlog.event import LogEvent
+from replies.record import THREAD, recorded_line
 from statedb import reading
 from statedb.database import Connection
 from statedb.reading import Seen
@@ -87,8 +88,11 @@ class Batch:
 
     def say(self, reply: ReplyRow | None) -> None:
         """Record something to say, if there is anything."""
-        if reply is not None:
-            self.rows.replies.append(reply)
+        if reply is None:
+            return
+        self.rows.replies.append(reply)
+        if reply.channel == THREAD:
+            self.log.append(recorded_line(reply))
 
     def take_back(self, key: EventKey) -> TurnId | None:
         """Cancel the frozen turn that carries the event, so that what remains of it is frozen anew."""

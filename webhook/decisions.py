@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from domain.decision import Ambiguous, Apply, Decision, Queue, Reject
+from domain.decision import Ambiguous, Apply, Close, Decision, Effect, Queue, Reject
 from domain.model import Account, Delivery, Event, EventKey, Fact, Fate, Operator, Outcome, PassReason
 from domain.policy import Policy, View
 from eventlog.event import LogEvent
+from eventlog.events.cleanup import CleanupDeferred
 from eventlog.events.control import ControlAmbiguous, ControlCommand, ControlExecuted, ControlRejected
 from eventlog.events.dispatch import (
     DispatchAccepted,
@@ -67,6 +68,9 @@ def log_lines(event: Event, item: ItemRow, row: FateRow, decision: Decision) -> 
         case Reject(reason=reason, verb=verb, near_miss=miss):
             meant = miss.meant if miss else None
             lines.append(ControlRejected(reason=reason, verb=verb, actor=actor, meant=meant, **about))
+        case Close(effect=Effect.CLOSED, removes=False):
+            why = "nobody named" if event.actor is None else "no right"
+            lines.append(CleanupDeferred(reason=why, actor=actor, **about))
         case Ambiguous(verbs=verbs):
             lines.append(ControlAmbiguous(verbs=verbs, actor=actor, **about))
         case Queue(rearm=True):

@@ -14,7 +14,7 @@ from domain.retry import Again, GiveUp, after_failure, at_no_charge
 from eventlog.event import LogEvent
 from eventlog.events.control import ControlExecuted
 from eventlog.events.dispatch import DispatchFailed, DispatchGaveUp, DispatchSettled
-from replies.record import GAVE_UP, Recorder, target_of
+from replies.record import GAVE_UP, Recorder, recorded_line, target_of
 from statedb import work
 from statedb.database import Connection
 from statedb.reading import item_by_id
@@ -91,6 +91,7 @@ def give_up(
         )
         for row in rows
     ]
+    log.append(recorded_line(notice))
     return Written(log=log, marks=[(key, "" if failure.reason is UnhandledReason.GIVEN_UP else None) for key in keys])
 
 

@@ -12,10 +12,9 @@ from domain.turns import TurnState
 from eventlog.event import LogEvent
 from eventlog.events.control import ControlExecuted
 from eventlog.events.dispatch import DispatchDone
-from eventlog.events.reply import ReplyRecorded
 from eventlog.events.session import SessionPermission, SessionResumed, SessionStarted, SessionTrouble
 from eventlog.events.turn import TurnCancelled, TurnEnded, TurnTaken
-from replies.record import CARRIED_OUT, THREAD, Recorder, Target, target_of
+from replies.record import CARRIED_OUT, Recorder, Target, recorded_line, target_of
 from sessions.host.records import (
     Ended,
     Handed,
@@ -179,15 +178,7 @@ class JournalRows:
         applied.written.log.append(_turn_ended(turn, about, ended, now_ms))
         reply = self._answer(connection, turn, ended, now_ms)
         if reply is not None and write_reply(connection, reply):
-            applied.written.log.append(
-                ReplyRecorded(
-                    reply_id=reply.reply_id,
-                    turn_id=turn.turn_id,
-                    kind=reply.kind,
-                    channel=THREAD,
-                    body_bytes=len(reply.body.encode()),
-                )
-            )
+            applied.written.log.append(recorded_line(reply))
 
     def _troubled(self, connection: Connection, turn: TurnRow) -> None:
         """The agent could not work on the turn: what the provider's trouble has not put off is an interruption."""

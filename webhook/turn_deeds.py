@@ -11,7 +11,7 @@ from domain.turns import TurnState
 from eventlog.event import LogEvent
 from eventlog.events.dispatch import DispatchGaveUp
 from eventlog.events.turn import TurnFrozen, TurnHanded, TurnInterrupted
-from replies.record import Target
+from replies.record import GAVE_UP, Target
 from sessions.excerpt import PromptItem
 from sessions.host.protocol import HandState
 from sessions.port import HarnessFailed
@@ -168,6 +168,10 @@ class TurnDeeds:
             keys = [row.fate.event_key for row in never_had]
             work.set_fates(connection, item.item_id, keys, Fate.UNHANDLED, now_ms, reason=UnhandledReason.GIVEN_UP)
             fail_phase(connection, item.item_id)
+            for row in never_had:
+                sign = self._ground.means.recorder.reaction(row.event, GAVE_UP, item_id=item.item_id, now_ms=now_ms)
+                if sign is not None:
+                    write_reply(connection, sign)
             turn_rows.pay_resumption(connection, item.item_id)
             if turn is not None:
                 target = Target(thread=turn.thread, repository=item.repository)
@@ -185,7 +189,10 @@ class TurnDeeds:
         self._ground.write(write)
         log: list[LogEvent] = [TurnInterrupted(turn_id=turn_id, cause="given up", interruptions=2)]
         log += [
-            DispatchGaveUp(event_key=row.fate.event_key, attempts=2, error="interrupted twice") for row in never_had
+            DispatchGaveUp(
+                event_key=row.fate.event_key, work_item=str(item.label), attempts=2, error="interrupted twice"
+            )
+            for row in never_had
         ]
         self._ground.tell(Written(log=log, marks=[(row.fate.event_key, "") for row in never_had]))
         self._ground.give_back(item.item_id)

@@ -3,16 +3,6 @@
 from eventlog.event import Level, LogEvent, event_type
 
 
-@event_type("routing.routed", Level.INFO)
-class RoutingRouted(LogEvent):
-    """The Router let a delivery through to the Dispatcher as an event about a work item."""
-
-    road: str
-    github_event: str
-    action: str | None = None
-    actor: str | None = None
-
-
 @event_type("routing.dropped", Level.INFO)
 class RoutingDropped(LogEvent):
     """The Router passed a delivery over, so that it is no event and has no row; the reason is of the closed list."""

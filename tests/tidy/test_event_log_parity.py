@@ -16,16 +16,10 @@ from webhook.refusals import Fault, Trouble
 from webhook.signature import SignatureFault
 
 # Event type -> why nothing writes it.
-WRITTEN_BY_NOBODY_WITH_REASON: dict[str, str] = {
-    "routing.routed": "dispatch.accepted and dispatch.duplicate say it, once it is on disk",
-    "cleanup.deferred": "a closing that keeps the clone is told by its control.executed alone",
-    "session.found": "a session of an earlier run is told by session.attached or by what its host left",
-}
+WRITTEN_BY_NOBODY_WITH_REASON: dict[str, str] = {}
 
 # Word of a closed list -> why nothing gives it.
-GIVEN_BY_NOBODY_WITH_REASON: dict[str, str] = {
-    "session-occupied": "a clone that somebody else holds spends attempts like any start that fails",
-}
+GIVEN_BY_NOBODY_WITH_REASON: dict[str, str] = {}
 
 WORDS_FOR_PEOPLE = ("service/meanings.py", "domain/texts.py", "service/demo/telling.py")
 """Tables that put every word into a sentence: standing there, a word is explained and not given."""

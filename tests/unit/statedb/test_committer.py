@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,79 +12,17 @@ import pytest
 
 from statedb.committer import BATCH_MAX, BlockingNotifier, Committer, Overloaded, Ticket
 from statedb.database import Connection, Database, StoreUnavailable
+from tests.fakes.committing import Observed, (
+    POISON,
+    Act,
+    Names,
+    Wakings,
+    committer_on,
+    error_of,
+    names_on_disk,
+    running,
+)
 from tests.fakes.dispatching import LIMIT_S
-
-POISON = "poison"
-Act = Callable[[Connection, str], None]
-
-
-def nothing_more(connection: Connection, name: str) -> None:
-    """Write the name and do no other thing."""
-
-
-class Names:
-    """A plan that writes each name down; `act` may do more with it."""
-
-    def __init__(self, act: Act = nothing_more) -> None:
-        self.act = act
-        self.batches: list[list[str]] = []
-        self.told: list[list[str]] = []
-
-    def __call__(self, connection: Connection, batch: Sequence[str]) -> Sequence[str]:
-        self.batches.append(list(batch))
-        for name in batch:
-            connection.execute("INSERT INTO facts_of_ours VALUES (?, '')", (name,))
-            self.act(connection, name)
-        return [f"{name} is written" for name in batch]
-
-    def committed(self, answers: Sequence[str]) -> None:
-        self.told.append(list(answers))
-
-
-class Wakings:
-    """A notifier that counts how it was called and can be waited for."""
-
-    def __init__(self, expected: int = 1) -> None:
-        self.calls: list[list[Ticket[Any]]] = []
-        self._expected = expected
-        self._done = threading.Event()
-
-    def wake(self, tickets: Sequence[Ticket[Any]]) -> None:
-        self.calls.append(list(tickets))
-        if sum(map(len, self.calls)) >= self._expected:
-            self._done.set()
-
-    def wait(self) -> None:
-        assert self._done.wait(LIMIT_S), "nobody was woken"
-
-
-def committer_on(
-    folder: Path, plan: Names, queue_max: int = 1000, database: Database | None = None
-) -> Committer[str, str]:
-    committer: Committer[str, str] = Committer(database or Database(folder / "state.db", lambda: 1), queue_max)
-    committer.serve(plan)
-    return committer
-
-
-@contextmanager
-def running(committer: Committer[str, str]) -> Iterator[None]:
-    thread = threading.Thread(target=committer.run)
-    thread.start()
-    try:
-        yield
-    finally:
-        committer.stop()
-        thread.join(LIMIT_S)
-        assert not thread.is_alive()
-
-
-def names_on_disk(folder: Path) -> list[str]:
-    rows = Database(folder / "state.db", lambda: 1).reader().execute("SELECT name FROM facts_of_ours ORDER BY name")
-    return [name for (name,) in rows]
-
-
-def error_of(ticket: Ticket[Any]) -> type[BaseException] | None:
-    return type(ticket.error) if ticket.error is not None else None
 
 
 def test_what_waits_is_one_batch_in_order_and_each_notifier_is_woken_once(tmp_path: Path) -> None:
@@ -301,94 +238,8 @@ def test_stopping_writes_what_is_queued_and_refuses_what_comes_later(tmp_path: P
 # The disk
 
 
-class SmallDisk(Database):
-    """A disk with room for the schema and little more."""
-
-    def writer(self) -> Connection:
-        connection = super().writer()
-        pages = int(connection.pragma("page_count"))
-        connection.pragma("max_page_count", pages + 2)
-        return connection
 
 
-def fill(connection: Connection, name: str) -> None:
-    if name.startswith("big"):
-        connection.execute("INSERT INTO facts_of_ours VALUES (?, ?)", (f"{name}'s text", "x" * 100_000))
-
-
-def test_where_the_disk_is_full_everybody_of_the_batch_is_told_and_nothing_is_recorded(tmp_path: Path) -> None:
-    plan, wakings = Names(fill), Wakings(3)
-    committer = committer_on(tmp_path, plan, database=SmallDisk(tmp_path / "state.db", lambda: 1))
-    tickets = [committer.submit(name, wakings) for name in ("a", "big", "b")]
-    with running(committer):
-        wakings.wait()
-        assert [error_of(ticket) for ticket in tickets] == [StoreUnavailable] * 3
-        assert (names_on_disk(tmp_path), plan.told) == ([], [])
-        again = BlockingNotifier()
-        assert again.wait(committer.submit("c", again), LIMIT_S) == "c is written"
-    assert names_on_disk(tmp_path) == ["c"]
-
-
-def test_a_job_that_finds_the_disk_full_fails_everybody_of_its_batch(tmp_path: Path) -> None:
-    committer = committer_on(tmp_path, Names(), database=SmallDisk(tmp_path / "state.db", lambda: 1))
-    with running(committer):
-        with pytest.raises(StoreUnavailable):
-            committer.write(lambda connection: fill(connection, "big"))
-        assert committer.write(lambda connection: 7) == 7
-    assert names_on_disk(tmp_path) == []
-
-
-class Observed(Committer[str, str]):
-    """A committer that lets a test wait until a job stands in the queue."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.queued = threading.Semaphore(0)
-
-    def _put(self, job: Any) -> None:
-        super()._put(job)
-        self.queued.release()
-
-
-def test_jobs_of_a_batch_in_which_the_disk_ran_full_are_not_written_by_themselves(tmp_path: Path) -> None:
-    """A full disk undoes the whole transaction; what comes behind in the batch must not be written without one."""
-    committer, faults = Observed(SmallDisk(tmp_path / "state.db", lambda: 1)), dict[str, type[BaseException]]()
-
-    def ask(name: str) -> None:
-        try:
-            committer.write(lambda connection: write_name(connection, name))
-        except Exception as fault:
-            faults[name] = type(fault)
-
-    threads = [threading.Thread(target=ask, args=(name,)) for name in ("a", "big", "b")]
-    for thread in threads:
-        thread.start()
-        assert committer.queued.acquire(timeout=LIMIT_S)
-    with running(committer):
-        for thread in threads:
-            thread.join(LIMIT_S)
-    assert (faults, names_on_disk(tmp_path)) == (dict.fromkeys(("a", "big", "b"), StoreUnavailable), [])
-
-
-def write_name(connection: Connection, name: str) -> None:
-    connection.execute("INSERT INTO facts_of_ours VALUES (?, '')", (name,))
-    fill(connection, name)
-
-
-def test_where_another_process_holds_the_store_everybody_is_told(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("statedb.database.BUSY_MS", 20)
-    committer, wakings = committer_on(tmp_path, Names()), Wakings()
-    holder = apsw.Connection(str(tmp_path / "state.db"))
-    holder.execute("BEGIN IMMEDIATE")
-    ticket = committer.submit("a", wakings)
-    with running(committer):
-        wakings.wait()
-        assert error_of(ticket) is StoreUnavailable
-        holder.execute("ROLLBACK")
-        again = BlockingNotifier()
-        assert again.wait(committer.submit("b", again), LIMIT_S) == "b is written"
-    holder.close()
-    assert names_on_disk(tmp_path) == ["b"]
 
 
 def test_under_load_a_batch_grows_to_the_size_of_the_last_one_while_each_pause_brings_more(tmp_path: Path) -> None:
