@@ -154,10 +154,15 @@ def test_6_a_hand_over_without_an_answer_is_no_death_and_nothing_is_started_over
         raise HarnessFailed("the session host did not answer in time")
 
     monkeypatch.setattr(harness, "hand", hand_and_keep_silent)
+    harness.next_turns(Manner(ends=False))
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
     service.settle()
+    living = harness.living()
+    harness.finish(service.item_id(), "Heard.")
+    service.until(lambda: service.said("answer") == ["Done.", "Heard."])
+    assert living == {service.item_id()}
     assert len(harness.opens) == 1
     assert [texts_in(text) for text in harness.texts(service.item_id())][1:] == [["more"]]
 

@@ -14,16 +14,17 @@ import pytest
 from domain.model import ItemKind, Phase
 from service import wiring
 from service.clock import SystemClock
-from service.ports import make_harness
+from service.ports import make_harness, make_ports
 from service.settings import Settings
 from service.state_folder import StateFolder
+from sessions.git import Remote
 from sessions.host.permissions import PermissionMode
 from sessions.host.records import Ended, StopReason, Usage
 from sessions.host.spec import read_spec
 from sessions.port import Harness
 from sessions.process_tree import end_marked, find_session
 from statedb import seat_rows
-from tests.fakes.core import LABELED, comment
+from tests.fakes.core import LABELED, THREAD, comment
 from tests.fakes.harness import StandInHarness
 from tests.fakes.manners import Manner
 from tests.fakes.repositories import by_hand, make_remote
@@ -166,6 +167,14 @@ def test_a_start_whose_clone_cannot_be_made_gives_up_loudly(tmp_path: Path, lose
         assert [event.event_key for event in service.events.named("dispatch.gave_up")] == [start.key]
         assert "the clone could not be made" in notice
         assert service.harness.opens == []
+
+
+def test_a_repository_may_be_a_local_one_and_github_is_not_asked_for_it(tmp_path: Path) -> None:
+    settings = Settings(
+        state_folder=tmp_path / "state", base_folder=tmp_path, repositories=({"name": "O/R", "path": "remote.git"},)
+    )
+    ports = make_ports(settings, StateFolder(settings.state))
+    assert ports.remotes.remote(THREAD, "o/r") == Remote(address=str(tmp_path / "remote.git"))
 
 
 def test_what_is_missing_is_said_at_the_start_with_what_to_do(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from statedb.committer import BATCH_MAX, BlockingNotifier, Committer, Overloaded, Ticket
 from statedb.database import Connection, Database, StoreUnavailable
-from tests.fakes.committing import Observed, (
+from tests.fakes.committing import (
     POISON,
     Act,
     Names,
@@ -236,10 +236,6 @@ def test_stopping_writes_what_is_queued_and_refuses_what_comes_later(tmp_path: P
 
 
 # The disk
-
-
-
-
 
 
 def test_under_load_a_batch_grows_to_the_size_of_the_last_one_while_each_pause_brings_more(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from statedb.committer import BlockingNotifier
 from statedb.database import Connection, Database, StoreUnavailable
-from tests.fakes.committing import Observed, (
+from tests.fakes.committing import (
     Names,
+    Observed,
     Wakings,
     committer_on,
     error_of,
