@@ -18,6 +18,7 @@ from sessions.port import HarnessFailed
 from statedb import seat_rows
 from tests.fakes.core import ADA, EVE, closed, comment, noted, snapshot
 from tests.fakes.harness import StandInHarness
+from tests.fakes.links import StandInLive
 from tests.fakes.manners import Manner, Opening
 from tests.fakes.service_in_process import ServiceInProcess, texts_in, thread
 from webhook.handled import Status
@@ -165,6 +166,33 @@ def test_6_a_hand_over_without_an_answer_is_no_death_and_nothing_is_started_over
     assert living == {service.item_id()}
     assert len(harness.opens) == 1
     assert [texts_in(text) for text in harness.texts(service.item_id())][1:] == [["more"]]
+
+
+def test_6_a_host_that_gives_a_restarted_service_no_answer_is_asked_again_and_keeps_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness, answers = StandInHarness(), threading.Event()
+    attach = harness.attach
+
+    def attach_when_it_answers(*arguments: Any) -> StandInLive | None:
+        if not answers.is_set():
+            raise HarnessFailed("the session host did not answer in time")
+        return attach(*arguments)
+
+    harness.next_turns(Manner(ends=False))
+    with ServiceInProcess(tmp_path, harness=harness) as first:
+        first.begin()
+    monkeypatch.setattr(harness, "attach", attach_when_it_answers)
+    with ServiceInProcess(tmp_path, harness=harness) as second:
+        second.settle()
+        living = harness.living()
+        answers.set()
+        second.advance(60)
+        second.settle()
+        harness.finish(second.item_id(), "Done all the same.")
+        second.until(lambda: second.said("answer") == ["Done all the same."])
+        assert living == {second.item_id()}
+        assert len(harness.opens) == len(harness.prompts) == 1
 
 
 def test_20_what_became_of_a_comment_is_told_by_its_receipt_and_not_by_its_attempt(
