@@ -329,6 +329,8 @@ def _run(work: Work, now_ms: int) -> Act:
 def _go_on(work: Work, turn: OpenTurn, now_ms: int) -> Act:
     if turn.not_before_ms > now_ms:
         return Rest(turn.not_before_ms)
+    if not work.is_reachable and turn.state is TurnState.FROZEN and _waits(work, turn):
+        return TakeBack(turn.turn_id)
     if not work.is_reachable:
         return _again(turn)
     if turn.state is TurnState.INTERRUPTED and turn.interruptions >= INTERRUPTIONS_MAX:
@@ -338,6 +340,11 @@ def _go_on(work: Work, turn: OpenTurn, now_ms: int) -> Act:
     if turn.state in (TurnState.FROZEN, TurnState.INTERRUPTED):
         return Hand(turn.turn_id)
     return _await_receipt(turn, now_ms)
+
+
+def _waits(work: Work, turn: OpenTurn) -> bool:
+    """Whether the turn carries what still waits: what may be frozen anew, and says itself when it is tried again."""
+    return bool(set(turn.keys) & {waiting.key for waiting in work.queued})
 
 
 def _await_receipt(turn: OpenTurn, now_ms: int) -> Act:

@@ -50,7 +50,7 @@ class ReplyProbed(LogEvent):
     complete: bool
 
 
-@event_type("reply.waiting", Level.INFO)
+@event_type("reply.waiting", Level.WARNING)
 class ReplyWaiting(LogEvent):
     """A part was not sent and will be tried at next_at, in UTC."""
 
