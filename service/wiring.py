@@ -211,7 +211,10 @@ def build_means(
         starts=Slots(slots, core.lanes.wake),
         hand_overs=Slots(slots, core.lanes.wake),
         places=Slots(settings.sessions.max_live, core.lanes.wake),
-        limits=Limits(retries_max=settings.routing.max_retries),
+        limits=Limits(
+            retries_max=settings.routing.max_retries,
+            reread_ms=round(settings.polling.interval_s * 1000) if settings.polling.enabled else None,
+        ),
         clock=clock.wall_ms,
         emit=emit,
         publish=core.publisher.wake,

@@ -102,6 +102,16 @@ def set_fates(connection: Connection, item_id: ItemId, keys: Sequence[EventKey],
     )
 
 
+def only_polled(connection: Connection, keys: Sequence[EventKey]) -> set[EventKey]:
+    """Of these events, those that no webhook brought: nobody would tell us of their deletion."""
+    found = set()
+    for key in keys:
+        row = connection.execute("SELECT min(road = 'poll') FROM deliveries WHERE event_key = ?", (key,)).fetchone()
+        if row is not None and row[0]:
+            found.add(key)
+    return found
+
+
 def set_effect(connection: Connection, item_id: ItemId, key: EventKey, effect: str) -> None:
     """What a command came to after all."""
     connection.execute("UPDATE fates SET effect = ? WHERE event_key = ? AND item_id = ?", (effect, key, item_id))

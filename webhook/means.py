@@ -58,6 +58,8 @@ class Limits:
     """From taking a start up to its receipt."""
     hand_s: float = 120.0
     """How long a hand-over waits for an agent that is still starting."""
+    reread_ms: int | None = None
+    """A polled comment that waited longer is read again before its hand-over; None: nothing is polled."""
     end_s: float = 25.0
     """How long a session's end is waited for before its processes are ended from outside."""
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from domain import texts
-from domain.model import EventKey, Fate, ItemId, ItemKind, Thread, TurnId, UnhandledReason
+from domain.model import EventKey, Fate, ItemId, ItemKind, Outcome, Thread, TurnId, UnhandledReason
+from domain.ports import Missing
 from domain.turns import TurnState
 from eventlog.event import LogEvent
-from eventlog.events.dispatch import DispatchGaveUp
+from eventlog.events.dispatch import DispatchGaveUp, DispatchSettled
 from eventlog.events.turn import TurnFrozen, TurnHanded, TurnInterrupted
 from replies.record import GAVE_UP, Target
 from sessions.excerpt import PromptItem
@@ -25,7 +26,7 @@ from statedb.work import WaitingRow
 from statedb.writing import write_reply
 from webhook.giving_up import Written, fail_phase
 from webhook.ground import Ground, ask_to_end
-from webhook.means import prompt_event, prompt_item
+from webhook.means import TEXT_FACTS, prompt_event, prompt_item
 
 BUSY_MS = 5_000
 """Before a turn is handed over again to a host that has another one running."""
@@ -39,6 +40,8 @@ class TurnDeeds:
 
     def freeze(self, item: ItemRow, session: SessionRow, rows: Sequence[WaitingRow], thread: Thread) -> bool:
         """Write down a turn of these events, with its exact text, before anybody is told."""
+        if self._withdraw_deleted(item, rows):
+            return True
         turn_id = TurnId(self._ground.means.new_id())
         reader = self._ground.means.database.reader()
         about = _prompt_item(item, session, rows[0].event.url)
@@ -197,6 +200,33 @@ class TurnDeeds:
         self._ground.tell(Written(log=log, marks=[(row.fate.event_key, "") for row in never_had]))
         self._ground.give_back(item.item_id)
         return True
+
+    def _withdraw_deleted(self, item: ItemRow, rows: Sequence[WaitingRow]) -> bool:
+        """Look once more for polled comments that waited long: what is gone by now is withdrawn. True: something was."""
+        means = self._ground.means
+        latest_ms = means.clock() - means.limits.reread_ms if means.limits.reread_ms is not None else 0
+        old = [
+            row for row in rows if row.accepted_at_ms < latest_ms and row.event.fact in TEXT_FACTS and not row.fate.verb
+        ]
+        polled = work.only_polled(means.database.reader(), [row.fate.event_key for row in old])
+        gone = [
+            row.fate.event_key
+            for row in old
+            if row.fate.event_key in polled
+            and isinstance(
+                means.items.comment(row.event.thread, item.repository, row.event.fact, row.event.object_id), Missing
+            )
+        ]
+        if gone:
+            withdrawn = Outcome.WITHDRAWN
+            self._ground.write(
+                lambda c: work.set_fates(c, item.item_id, gone, Fate.SETTLED, means.clock(), outcome=withdrawn)
+            )
+            lines: list[LogEvent] = [
+                DispatchSettled(event_key=key, work_item=str(item.label), outcome=withdrawn) for key in gone
+            ]
+            self._ground.tell(Written(log=lines, marks=[(key, withdrawn) for key in gone]))
+        return bool(gone)
 
     def _freeze(self, turn: TurnRow, keys: Sequence[EventKey], *, pays: bool = False) -> bool:
         """Write the turn, unless its session's end was put down meanwhile: that has said when it is tried again."""

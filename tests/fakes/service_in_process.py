@@ -64,6 +64,7 @@ class ScriptedGitHub:
         self.repository_path = repository
         self.is_reachable = True
         self.labels: tuple[str, ...] = ("the-loop",)
+        self.deleted: set[int] = set()
 
     def me(self) -> Account | NoAnswer:
         """The account that posts."""
@@ -87,8 +88,8 @@ class ScriptedGitHub:
         )
 
     def comment(self, thread: Thread, repository: str, fact: Fact, object_id: int) -> Said | Missing | NoAnswer:
-        """Nothing is asked for again here."""
-        return NoAnswer("it is away")
+        """Gone where it was deleted; of others nothing is asked here."""
+        return Missing() if object_id in self.deleted else NoAnswer("nothing is said of it")
 
     def post(self, thread: Thread, repository: str, body: str) -> SendResult:
         """Not now."""
@@ -153,6 +154,7 @@ class ServiceInProcess:
         routing: dict[str, Any] | None = None,
         sessions: dict[str, Any] | None = None,
         end_s: float = 5.0,
+        reread_ms: int | None = None,
         emit: Callable[[Any], None] | None = None,
     ) -> None:
         self.folder = folder
@@ -176,7 +178,9 @@ class ServiceInProcess:
         means = wiring.build_means(self.settings, self.clock, self.state, outside, self.core, self.emit)
         if not real_clones:
             means = replace(means, clones=EmptyClones(self.state.clones, means.clones.git, means.clones.mirrors))
-        self.means: Means = replace(means, limits=replace(means.limits, end_s=end_s), spawn=self._start_thread)
+        self.means: Means = replace(
+            means, limits=replace(means.limits, end_s=end_s, reread_ms=reread_ms), spawn=self._start_thread
+        )
         self.worker = Worker(self.means)
         self._threads: list[threading.Thread] = []
         self._workers: list[threading.Thread] = []

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from domain.model import ItemKind, Phase
+from replies.record import CUT
 from service import wiring
 from service.clock import SystemClock
 from service.ports import make_harness, make_ports
@@ -33,6 +34,7 @@ from tests.fakes.session_hosts import FAKE_AGENT, WAIT_S
 from tests.path.test_sessions_acp import say_always
 
 WORKS_ON = Manner(ends=False)
+GITHUB_CHARACTERS_MAX = 65_536
 
 
 @pytest.fixture
@@ -126,6 +128,27 @@ def test_what_a_turn_used_is_kept_with_it(service: ServiceInProcess, harness: St
         "cost_currency": "USD",
         "tool_calls": 3,
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param("x" * 70_000, id="of-many-characters"), pytest.param("ü😕" * 32_000, id="of-many-bytes")],
+)
+def test_an_answer_longer_than_a_comment_is_cut_visibly_and_kept_whole(
+    service: ServiceInProcess, harness: StandInHarness, text: str
+) -> None:
+    harness.next_turns(WORKS_ON)
+    service.begin()
+    harness.finish(service.item_id(), text)
+    service.until(lambda: service.said("answer") == [text])
+    ((body, parts),) = service.rows(
+        "SELECT body, parts_total FROM reply_parts JOIN replies USING (reply_id) WHERE kind = 'answer'"
+    )
+    said, cut, rest = body.partition(CUT)
+    assert cut, "it does not say that it was cut"
+    assert text.startswith(said)
+    assert "x" not in rest
+    assert (len(body) <= GITHUB_CHARACTERS_MAX, parts) == (True, 1)
 
 
 def test_a_session_that_asked_waits_for_a_person_until_it_has_the_next_comment(service: ServiceInProcess) -> None:
