@@ -17,6 +17,7 @@ from sessions.git_faults import GitFailed
 from sessions.port import HarnessFailed
 from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
+from statedb.reading import item_by_id
 from statedb.rows import ItemRow, Removal
 from statedb.session_rows import SessionRow
 from statedb.work import WaitingRow
@@ -105,8 +106,10 @@ class SessionDeeds:
                 self._ground.write(lambda c: _ask_about_turn(c, session.item_id, means.clock()))
                 self._ground.sessions.follow(session, live)
         except HarnessFailed:
-            means.lanes.wake_at(session.item_id, means.clock() + NO_ANSWER_MS)
-            return False
+            if self._is_wanted(session.item_id):
+                means.lanes.wake_at(session.item_id, means.clock() + NO_ANSWER_MS)
+                return False
+            live = None
         means.emit(
             SessionFound(
                 session_id=session.session_id, work_item=self._label(session), state="lives" if live else "gone"
@@ -216,6 +219,10 @@ class SessionDeeds:
                 text=texts.cleanup_refused(lost), now_ms=self._ground.means.clock(),
             )  # fmt: skip
             write_reply(connection, refusal)
+
+    def _is_wanted(self, item_id: ItemId) -> bool:
+        item = item_by_id(self._ground.means.database.reader(), item_id)
+        return item is not None and item.folded.opening is not None
 
     def _label(self, session: SessionRow) -> str:
         return label_of(self._ground.means.database.reader(), session.item_id)

@@ -111,11 +111,13 @@ def test_a_refused_command_gets_a_short_reply_and_a_refused_comment_nothing(desk
         pytest.param(comment(9), ["dispatch.accepted", "dispatch.settled"], id="refused"),
         pytest.param(command(9, "stop"), ["dispatch.accepted", "control.command", "control.executed"], id="command"),
         pytest.param(
-            command(9, "resume"), ["dispatch.accepted", "control.rejected", "dispatch.settled"], id="rejected"
+            command(9, "resume"),
+            ["dispatch.accepted", "reply.recorded", "control.rejected", "dispatch.settled"],
+            id="rejected",
         ),
         pytest.param(
             comment(9, "the-loop stop\n\nthe-loop start"),
-            ["dispatch.accepted", "control.ambiguous", "dispatch.settled"],
+            ["dispatch.accepted", "reply.recorded", "control.ambiguous", "dispatch.settled"],
             id="ambiguous",
         ),
     ],
