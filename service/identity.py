@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from typing import Any
 
@@ -12,6 +13,8 @@ from statedb.committer import Committer
 from statedb.facts import keep_fact
 
 ASK_AGAIN_S = 30.0
+
+log = logging.getLogger(__name__)
 
 
 class Identity:
@@ -31,6 +34,7 @@ class Identity:
             if isinstance(answer, Account):
                 self._keep(answer)
                 break
+            log.warning("GitHub does not say whose token this is (%s): `the-loop doctor` tells more", answer.reason)
             self._stopping.wait(ASK_AGAIN_S)
         self._stopping.wait()
 

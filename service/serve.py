@@ -69,9 +69,7 @@ def _run(service: wiring.Service, clock: SystemClock) -> int:
 
 def _cause(failed: BaseException) -> str:
     """What went wrong, in the words of the part that failed."""
-    cause = failed
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
+    cause = failed.__cause__ or failed
     return str(cause) or type(cause).__name__
 
 

@@ -81,12 +81,16 @@ class StateFolder:
 
     def is_locked(self) -> bool:
         """Whether a process runs on the folder."""
-        if not (self.path / "lock").exists():
+        try:
+            descriptor = os.open(self.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
             return False
         try:
-            os.close(self.lock())
-        except StateInUse:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
             return True
+        finally:
+            os.close(descriptor)
         return False
 
 

@@ -60,6 +60,7 @@ class Database:
         if connection is None:
             try:
                 connection = self._open(apsw.SQLITE_OPEN_READONLY)
+                connection.pragma("user_version")
             except apsw.Error as error:
                 raise StoreUnavailable(f"cannot read {self.path}: {error}") from error
             self._local.connection = connection
