@@ -114,6 +114,11 @@ def test_the_types_are_the_catalogue(config) -> None:
     assert [each["event"] for each in json.loads(result.stdout)] == list(EVENT_TYPES)
 
 
+def _hear_ctrl_c() -> None:
+    """A shell lets what it runs in the background ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_following_shows_what_is_written_later_and_ends_with_ctrl_c(config) -> None:
     write(config, LINES[0])
     argv = [
@@ -128,7 +133,9 @@ def test_following_shows_what_is_written_later_and_ends_with_ctrl_c(config) -> N
         str(config),
     ]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=tree.ROOT, env=environment) as following:
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, text=True, cwd=tree.ROOT, env=environment, preexec_fn=_hear_ctrl_c
+    ) as following:
         try:
             assert following.stdout is not None
             assert json.loads(following.stdout.readline())["event"] == "dispatch.queued"
