@@ -41,6 +41,7 @@ from sessions.git import Git
 from sessions.mirrors import Mirrors
 from sessions.prompts import Prompts
 from sessions.seat.ports import Saying, SeatPorts
+from sessions.seat.protocol import seat_environment
 from sessions.seat.server import SeatServer
 from sessions.seat.verbs import Seat
 from statedb import facts, ledger
@@ -318,8 +319,7 @@ def _agent_environment(state: StateFolder) -> Callable[[SessionId, str], dict[st
 
     def of(session_id: SessionId, token: str) -> dict[str, str]:
         return {
-            "THE_LOOP_AGENT_SOCKET": str(state.sockets / SEAT_SOCKET),
-            "THE_LOOP_AGENT_TOKEN": token,
+            **seat_environment(state.sockets / SEAT_SOCKET, token),
             "PATH": path,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import threading
 from dataclasses import asdict
@@ -121,6 +122,10 @@ def cleanup(force: bool, wait_s: float, item: str, as_json: bool, config: Path |
 def _carry_out(
     config: Path | None, verb: Verb, item: str, flags: frozenset[str], *, wait_s: float, as_json: bool
 ) -> None:
+    from sessions.seat.protocol import TOKEN_VARIABLE
+
+    if TOKEN_VARIABLE in os.environ:
+        raise Stopped("a session cannot move sessions: that is the operator's, and people's on the thread")
     settings = settings_of(config)
     from service.addresses import NotUnderstood, work_item
     from service.orders import Order

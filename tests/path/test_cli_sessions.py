@@ -241,3 +241,11 @@ def test_a_service_that_does_not_answer_is_told_apart_from_none(stopped: Desk, m
         os.close(lock)
     assert result.exit_code == 2
     assert "starting, ending or stuck" in result.stderr
+
+
+def test_from_inside_a_session_no_session_is_moved(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.service.begin()
+    monkeypatch.setenv("THE_LOOP_AGENT_TOKEN", "a session's")
+    result = desk.ask("pause")
+    assert (result.exit_code, desk.service.phase()) == (2, Phase.RUNNING)
+    assert "operator" in result.stderr
