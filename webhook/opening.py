@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -15,6 +14,7 @@ from sessions.clones import CloneOrder, PreparedClone
 from sessions.git import Remote
 from sessions.git_faults import GitFailed, GitFault
 from sessions.port import CloneHeld, HarnessFailed, Live, SessionOrder
+from sessions.seat.protocol import token_digest
 from statedb import session_rows
 from statedb.rows import ItemRow
 from statedb.session_rows import SessionRow
@@ -117,7 +117,7 @@ def _with_clone(session: SessionRow, clone: PreparedClone, token: str) -> Sessio
         clone=str(clone.path),
         branch=clone.branch,
         base_sha=clone.base_sha,
-        token_sha256=hashlib.sha256(token.encode()).hexdigest(),
+        token_sha256=token_digest(token),
     )
 
 
