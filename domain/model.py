@@ -121,6 +121,10 @@ class Fact(StrEnum):
     """The item's own state (labels, title, open or closed): it has no key and starts nothing."""
 
 
+TEXT_FACTS = (Fact.COMMENT, Fact.REVIEW, Fact.INLINE)
+"""The facts that are texts of people's."""
+
+
 class Change(StrEnum):
     """What happened to the object of a fact."""
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from domain import texts
 from domain.control import Verb
 from domain.decision import Effect
-from domain.model import EventKey, Fate, ItemId, Outcome, UnhandledReason
+from domain.model import TEXT_FACTS, EventKey, Fate, ItemId, Outcome, UnhandledReason
 from domain.retry import Again, GiveUp, after_failure, at_no_charge
 from eventlog.event import LogEvent
 from eventlog.events.control import ControlExecuted
@@ -21,7 +21,6 @@ from statedb.reading import item_by_id
 from statedb.rows import Step
 from statedb.work import WaitingRow
 from statedb.writing import write_reply
-from webhook.means import TEXT_FACTS
 
 
 @dataclass(slots=True)

@@ -6,18 +6,15 @@ from dataclasses import replace
 
 from domain.decision import Decision, Replace, Settle
 from domain.keys import text_key
-from domain.model import Change, Event, EventKey, Fact
+from domain.model import TEXT_FACTS, Change, Event, EventKey
 from domain.policy import Authorities, View
 from statedb.rows import FateRow, ItemRow, TextRow
 from webhook.batch import Batch
 from webhook.router import verbs_of
 
-TEXT_FACTS = (Fact.COMMENT, Fact.REVIEW, Fact.INLINE)
-"""The facts that are texts of people's."""
-
 
 def creation_key(event: Event) -> EventKey:
-    if event.fact in (Fact.COMMENT, Fact.REVIEW, Fact.INLINE):
+    if event.fact in TEXT_FACTS:
         return text_key(event.thread.host, event.fact, event.object_id)
     return event.key or EventKey("")
 
@@ -39,7 +36,7 @@ def as_known(state: Batch, event: Event) -> Event:
 
 def remember(state: Batch, event: Event, key: EventKey, item: ItemRow, decision: Decision) -> None:
     """Keep the newest version of a comment or review; a withdrawal keeps that it is gone."""
-    if event.fact not in (Fact.COMMENT, Fact.REVIEW, Fact.INLINE) or isinstance(decision, (Settle, Replace)):
+    if event.fact not in TEXT_FACTS or isinstance(decision, (Settle, Replace)):
         return
     known = state.text_of(event)
     if known is not None and event.change is not Change.DELETED and _is_newer_or_same(known, event, key):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from domain.model import Event, Fact, ItemKind, SessionId, Thread, TurnId
+from domain.model import Event, SessionId, Thread, TurnId
 from domain.ports import ItemPort, Missing, NoAnswer
 from eventlog.event import LogEvent
 from replies.record import Recorder
@@ -99,11 +99,3 @@ def prompt_event(event: Event, *, is_edit: bool, is_command: bool) -> PromptEven
     """The event as a prompt carries it: a command hands over its comment without the command's own words."""
     text = event.reading.remainder if is_command and event.reading else event.body
     return PromptEvent(event=event, text=text, is_edit=is_edit, is_command=is_command)
-
-
-def prompt_item(label: str, url: str, title: str, kind: ItemKind, branch: str) -> PromptItem:
-    """The item as a prompt names it."""
-    return PromptItem(label=label, url=url, title=title, kind=kind, branch=branch)
-
-
-TEXT_FACTS = (Fact.COMMENT, Fact.REVIEW, Fact.INLINE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from domain import texts
-from domain.model import EventKey, Fate, ItemId, ItemKind, Outcome, Thread, TurnId, UnhandledReason
+from domain.model import TEXT_FACTS, EventKey, Fate, ItemId, ItemKind, Outcome, Thread, TurnId, UnhandledReason
 from domain.ports import Missing
 from domain.turns import TurnState
 from eventlog.event import LogEvent
@@ -26,7 +26,7 @@ from statedb.work import WaitingRow
 from statedb.writing import write_reply
 from webhook.giving_up import Written, fail_phase
 from webhook.ground import Ground, ask_to_end
-from webhook.means import TEXT_FACTS, prompt_event, prompt_item
+from webhook.means import prompt_event
 
 BUSY_MS = 5_000
 """Before a turn is handed over again to a host that has another one running."""
@@ -267,11 +267,11 @@ class TurnDeeds:
 
 
 def _prompt_item(item: ItemRow, session: SessionRow, url: str) -> PromptItem:
-    host = "" if item.home.host == "github.com" else f"{item.home.host}/"
-    return prompt_item(
-        f"github:{host}{item.repository}#{item.home.number}",
-        url.split("#")[0],
-        item.snapshot.title if item.snapshot else "",
-        item.snapshot.kind if item.snapshot else ItemKind.ISSUE,
-        session.branch,
+    """The item as a prompt names it."""
+    return PromptItem(
+        label=str(item.label),
+        url=url.split("#")[0],
+        title=item.snapshot.title if item.snapshot else "",
+        kind=item.snapshot.kind if item.snapshot else ItemKind.ISSUE,
+        branch=session.branch,
     )
