@@ -13,6 +13,7 @@ import pytest
 
 from service.clock import SystemClock
 from service.ports import make_harness
+from sessions.host.protocol import MARK_VARIABLE
 from sessions.process_tree import end_marked, find_session
 from tests.fakes.service_in_process import ServiceInProcess
 from tests.fakes.session_hosts import FAKE_AGENT, WAIT_S
@@ -90,10 +91,11 @@ def test_an_agent_sees_what_is_common_and_what_the_operator_passes_on(seen: Seen
     assert seen.agent["FAKE_AGENT_FOLDER"].endswith("/agent")
 
 
-def test_an_agent_gets_the_seat_and_nothing_else_of_ours(seen: Seen) -> None:
-    assert {name for name in seen.agent if name.startswith("THE_LOOP_AGENT")} == {
+def test_of_ours_an_agent_gets_the_seat_and_its_sessions_mark_alone(seen: Seen) -> None:
+    assert {name for name in seen.agent if name.startswith("THE_LOOP_")} == {
         "THE_LOOP_AGENT_SOCKET",
         "THE_LOOP_AGENT_TOKEN",
+        MARK_VARIABLE,
     }
 
 
