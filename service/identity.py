@@ -28,13 +28,16 @@ class Identity:
         self.accounts: dict[str, int] = {host: int(json.loads(remembered)["id"])} if remembered else {}
 
     def run(self) -> None:
-        """Ask, again and again while there is no answer; then wait for the end."""
+        """Ask, again and again while there is no answer; then wait for the end. Each reason for none is said once."""
+        said = ""
         while not self._stopping.is_set():
             answer = self._items.me()
             if isinstance(answer, Account):
                 self._keep(answer)
                 break
-            log.warning("GitHub does not say whose token this is (%s): `the-loop doctor` tells more", answer.reason)
+            if answer.reason != said:
+                said = answer.reason
+                log.warning("GitHub does not say whose token this is (%s): `the-loop doctor` tells more", answer.reason)
             self._stopping.wait(ASK_AGAIN_S)
         self._stopping.wait()
 
