@@ -138,8 +138,8 @@ class EmptyClones(Clones):
 class ServiceInProcess:
     """Everything from `handle` to the harness. Use it as a context; a second one on the same folder is a restart.
 
-    `real_clones`: with git, from `github.repository_path`. `routing` and `sessions` are settings. `harness` may be made
-    of the settings and the state folder.
+    `real_clones`: with git, from `github.repository_path`. `routing`, `sessions` and `polling` are settings. `harness`
+    may be made of the settings and the state folder.
     """
 
     def __init__(
@@ -153,8 +153,8 @@ class ServiceInProcess:
         real_clones: bool = False,
         routing: dict[str, Any] | None = None,
         sessions: dict[str, Any] | None = None,
+        polling: dict[str, Any] | None = None,
         end_s: float = 5.0,
-        reread_ms: int | None = None,
         emit: Callable[[Any], None] | None = None,
     ) -> None:
         self.folder = folder
@@ -168,6 +168,7 @@ class ServiceInProcess:
             base_folder=folder,
             routing={"authorized_users": ("ada", "bob")} | (routing or {}),
             sessions=sessions or {},
+            polling=polling or {},
         )
         self.state = StateFolder(self.settings.state)
         self.state.make()
@@ -178,9 +179,7 @@ class ServiceInProcess:
         means = wiring.build_means(self.settings, self.clock, self.state, outside, self.core, self.emit)
         if not real_clones:
             means = replace(means, clones=EmptyClones(self.state.clones, means.clones.git, means.clones.mirrors))
-        self.means: Means = replace(
-            means, limits=replace(means.limits, end_s=end_s, reread_ms=reread_ms), spawn=self._start_thread
-        )
+        self.means: Means = replace(means, limits=replace(means.limits, end_s=end_s), spawn=self._start_thread)
         self.worker = Worker(self.means)
         self._threads: list[threading.Thread] = []
         self._workers: list[threading.Thread] = []

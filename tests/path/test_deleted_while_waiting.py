@@ -21,7 +21,7 @@ from tests.fakes.service_in_process import ServiceInProcess, texts_in
     ],
 )
 def test_what_was_deleted_while_it_waited_is_withdrawn(tmp_path: Path, road: Road, waited_s: int, fate: str) -> None:
-    with ServiceInProcess(tmp_path, reread_ms=60_000) as service:
+    with ServiceInProcess(tmp_path, polling={"enabled": True, "interval_s": 60}) as service:
         service.begin()
         service.harness.next_turns(Manner(ends=False))
         busy, gone, kept = comment(2, "busy"), comment(3, "gone"), comment(4, "kept")
