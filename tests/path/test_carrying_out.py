@@ -280,7 +280,7 @@ def test_the_first_prompt_says_how_many_comments_were_refused_before_the_start(
 ) -> None:
     service.arrive(comment(1, "one"), comment(2, "two"))
     service.begin(3)
-    assert "2 comments since" in harness.texts(service.item_id())[0]
+    assert "2 comments since" in harness.wait_prompts(service.item_id(), 1)[0].text
     service.arrive(comment(4, "three"))
     assert "not delivered to you" not in harness.wait_prompts(service.item_id(), 2)[1].text
 

@@ -92,7 +92,7 @@ def test_comments_that_a_stop_kept_from_the_agent_are_told_to_the_next_session(
     service.arrive(stop)
     service.wait_fates([said, stop], "session-stopped", "control-executed")
     service.begin(4)
-    assert "1 comment since" in harness.texts(service.item_id())[-1]
+    assert "1 comment since" in harness.wait_prompts(service.item_id(), 3)[-1].text
 
 
 def test_a_turn_that_does_not_end_when_cancelled_is_ended_with_its_session(
@@ -231,7 +231,7 @@ def test_a_resume_hands_its_text_over_without_its_own_words(service: ServiceInPr
     resume = comment(3, "the-loop resume with the second part")
     service.arrive(resume)
     service.wait_fates([resume], "control-executed")
-    assert texts_in(harness.texts(service.item_id())[-1]) == ["with the second part"]
+    assert texts_in(harness.wait_prompts(service.item_id(), 2)[-1].text) == ["with the second part"]
 
 
 def test_a_resume_that_owes_nothing_is_executed_and_prompts_nobody(

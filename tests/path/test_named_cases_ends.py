@@ -33,5 +33,5 @@ def test_69_a_login_is_known_however_settings_and_thread_write_it(tmp_path: Path
         start = comment(1, "the-loop start do it", actor=Account(login="octocat", id=583231))
         service.arrive(start)
         service.wait_fates([start], "control-executed")
-        (prompt,) = service.harness.texts(service.item_id())
-        assert texts_in(prompt) == ["do it"]
+        (prompt,) = service.harness.wait_prompts(service.item_id(), 1)
+        assert texts_in(prompt.text) == ["do it"]

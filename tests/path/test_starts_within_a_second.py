@@ -41,4 +41,4 @@ def test_a_start_that_a_stop_interrupted_costs_the_next_start_no_attempt(tmp_pat
         service.arrive(stop, again)
         service.wait_fates([first, stop, again], *["control-executed"] * 3)
         assert service.rows("SELECT max(attempts) FROM fates") == [(0,)]
-        assert [texts_in(text) for text in service.harness.texts(service.item_id())] == [["go on"]]
+        assert [texts_in(prompt.text) for prompt in service.harness.wait_prompts(service.item_id(), 1)] == [["go on"]]
