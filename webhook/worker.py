@@ -114,10 +114,12 @@ class Worker:
         for _ in range(ACTS_MAX):
             if self._means.lanes.stopping:
                 return
+            # Before the look, so that a wait is never over for what arrived after it.
+            now_ms = self._means.clock()
             known = self._look(item_id)
             if known is None or (known.session and self._ground.sessions.is_ending(known.session.session_id)):
                 return
-            act = next_act(known.work, self._judge(known), self._means.clock())
+            act = next_act(known.work, self._judge(known), now_ms)
             if isinstance(act, Rest):
                 self._rest(known, act)
                 return

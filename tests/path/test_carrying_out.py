@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain.answers import NO_REPLY
-from domain.model import Anchor, Event, Fact
+from domain.model import Anchor, Event, Fact, ItemId
 from sessions.host.records import Receipt
 from tests.fakes.core import THREAD, comment, edited
 from tests.fakes.harness import StandInHarness
@@ -114,6 +114,28 @@ def test_a_session_has_one_prompt_at_a_time(service: ServiceInProcess, harness: 
     assert len(harness.prompts) == 2
     harness.finish(service.item_id())
     service.wait_fates([first, second], "done", "done")
+
+
+def test_an_inline_comment_that_arrives_while_a_worker_looks_is_still_waited_for(
+    service: ServiceInProcess, harness: StandInHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.begin()
+    service.settle()
+    review = comment(50, "Some remarks", at_s=60, fact=Fact.REVIEW)
+    inline = [_inline(number, review) for number in (51, 52)]
+    look, late = service.worker._look, [inline[1]]
+
+    def look_too_early(item_id: ItemId) -> object:
+        known = look(item_id)
+        if late and service.rows("SELECT 1 FROM events WHERE event_key = ?", inline[0].key):
+            service.tell(late.pop())
+            service.advance(2.1)
+        return known
+
+    monkeypatch.setattr(service.worker, "_look", look_too_early)
+    service.arrive(review, inline[0])
+    service.wait_fates([review, *inline], "done", "done", "done")
+    assert len(harness.prompts) == 2
 
 
 def test_a_review_and_its_inline_comments_are_one_prompt_two_seconds_after_the_last_of_them(
