@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from service.lifecycle.application import Application
 from service.lifecycle.resource import Phase, PhaseContext, Resource, ResourceFailure, StartContext
 from service.lifecycle.roster import Observers
-from service.lifecycle.shutdown import ShutdownBudget
+from service.lifecycle.shutdown import ResourceEnd, ShutdownBudget, ShutdownResult
 from service.lifecycle.status import Snapshot
 
 LIMIT_S = 20.0
@@ -160,3 +160,21 @@ def in_thread(call: Callable[[], object]) -> concurrent.futures.Future:
 
     threading.Thread(target=run, daemon=True).start()
     return future
+
+
+def chain(diary: list[str], **scripts) -> list[ScriptedResource]:
+    """Three resources a, b, c, each on the one before it; `scripts` by name."""
+    return [
+        ScriptedResource(name, diary, depends_on=depends_on, script=scripts.get(name, {}))
+        for name, depends_on in (("a", ()), ("b", ("a",)), ("c", ("b",)))
+    ]
+
+
+def ends(result: ShutdownResult) -> dict[str, ResourceEnd]:
+    """How each resource ended, by name."""
+    return {resource.name: resource.end for resource in result.resources}
+
+
+def failed_phases(result: ShutdownResult) -> list[tuple[str, Phase]]:
+    """What failed, and in which phase."""
+    return [(resource.name, failure.phase) for resource in result.resources for failure in resource.failures]

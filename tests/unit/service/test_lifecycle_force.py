@@ -12,27 +12,21 @@ from service.lifecycle.shutdown import (
     ForceReason,
     ResourceEnd,
     ShutdownOutcome,
-    ShutdownResult,
     exit_code,
 )
 from service.lifecycle.status import ApplicationState
-from tests.fakes.lifecycle import LIMIT_S, BrokenResource, Hang, ManualClock, ScriptedResource, bench, fail
-
-
-def chain(diary: list[str], **scripts) -> list[ScriptedResource]:
-    """Three resources a, b, c, each on the one before it; `scripts` by name."""
-    return [
-        ScriptedResource(name, diary, depends_on=depends_on, script=scripts.get(name, {}))
-        for name, depends_on in (("a", ()), ("b", ("a",)), ("c", ("b",)))
-    ]
-
-
-def ends(result: ShutdownResult) -> dict[str, ResourceEnd]:
-    return {resource.name: resource.end for resource in result.resources}
-
-
-def failed_phases(result: ShutdownResult) -> list[tuple[str, Phase]]:
-    return [(resource.name, failure.phase) for resource in result.resources for failure in resource.failures]
+from tests.fakes.lifecycle import (
+    LIMIT_S,
+    BrokenResource,
+    Hang,
+    ManualClock,
+    ScriptedResource,
+    bench,
+    chain,
+    ends,
+    fail,
+    failed_phases,
+)
 
 
 def test_work_that_outlives_the_grace_is_counted_and_everything_is_forced():

@@ -4,29 +4,11 @@ import threading
 
 from service.lifecycle.admission import AdmissionClosed
 from service.lifecycle.latch import CancelToken
-from service.lifecycle.resource import Health, Phase
+from service.lifecycle.resource import Health
 from service.lifecycle.shutdown import (
-    ResourceEnd,
     ShutdownOutcome,
-    ShutdownResult,
 )
-from tests.fakes.lifecycle import LIMIT_S, ScriptedResource, bench, in_thread
-
-
-def chain(diary: list[str], **scripts) -> list[ScriptedResource]:
-    """Three resources a, b, c, each on the one before it; `scripts` by name."""
-    return [
-        ScriptedResource(name, diary, depends_on=depends_on, script=scripts.get(name, {}))
-        for name, depends_on in (("a", ()), ("b", ("a",)), ("c", ("b",)))
-    ]
-
-
-def ends(result: ShutdownResult) -> dict[str, ResourceEnd]:
-    return {resource.name: resource.end for resource in result.resources}
-
-
-def failed_phases(result: ShutdownResult) -> list[tuple[str, Phase]]:
-    return [(resource.name, failure.phase) for resource in result.resources for failure in resource.failures]
+from tests.fakes.lifecycle import LIMIT_S, ScriptedResource, bench, chain, in_thread
 
 
 def test_many_threads_that_ask_at_once_share_one_shutdown():

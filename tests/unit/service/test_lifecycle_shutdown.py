@@ -18,23 +18,18 @@ from service.lifecycle.shutdown import (
 )
 from service.lifecycle.startup import StartInterrupted
 from service.lifecycle.status import ApplicationState
-from tests.fakes.lifecycle import LIMIT_S, BrokenResource, Hang, ScriptedResource, bench, fail, in_thread
-
-
-def chain(diary: list[str], **scripts) -> list[ScriptedResource]:
-    """Three resources a, b, c, each on the one before it; `scripts` by name."""
-    return [
-        ScriptedResource(name, diary, depends_on=depends_on, script=scripts.get(name, {}))
-        for name, depends_on in (("a", ()), ("b", ("a",)), ("c", ("b",)))
-    ]
-
-
-def ends(result: ShutdownResult) -> dict[str, ResourceEnd]:
-    return {resource.name: resource.end for resource in result.resources}
-
-
-def failed_phases(result: ShutdownResult) -> list[tuple[str, Phase]]:
-    return [(resource.name, failure.phase) for resource in result.resources for failure in resource.failures]
+from tests.fakes.lifecycle import (
+    LIMIT_S,
+    BrokenResource,
+    Hang,
+    ScriptedResource,
+    bench,
+    chain,
+    ends,
+    fail,
+    failed_phases,
+    in_thread,
+)
 
 
 def test_a_clean_shutdown_sweeps_in_reverse_phase_by_phase():
