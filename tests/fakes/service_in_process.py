@@ -36,12 +36,15 @@ from statedb.writing import write_reply
 from tests.fakes.core import ADA, HOST, THREAD, comment, delivery
 from tests.fakes.dispatching import LIMIT_S, START_MS, EventBook
 from tests.fakes.harness import StandInHarness
+from tests.fakes.manners import Manner
 from webhook.handled import Handled
 from webhook.means import Means
 from webhook.worker import Worker, item_view
 
 NOBODY = ItemId(0)
 """No item has this id: waking it lets the lanes look at the clock again, and at nothing else."""
+PAUSES_S = (2, 10, 30)
+"""How long the service waits before each repeat of a failed attempt."""
 QUIET_LOOKS = 4
 """How often in a row nothing may be found going on before it counts as quiet."""
 
@@ -232,6 +235,19 @@ class ServiceInProcess:
         self.arrive(start)
         self.wait_fates([start], "control-executed")
         return start
+
+    def meet(self, *manners: Manner) -> None:
+        """Start the item, then let the turns after that one go like this."""
+        self.begin()
+        self.settle()
+        self.harness.next_turns(*manners)
+
+    def let_attempts_pass(self) -> None:
+        """Until every repeat of a failing attempt was made."""
+        for pause_s in PAUSES_S:
+            self.settle()
+            self.advance(pause_s)
+        self.settle()
 
     def record_reply(self, turn_id: TurnId, text: str) -> None:
         """Record what the agent says through the seat during a turn."""

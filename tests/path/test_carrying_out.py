@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,17 +16,6 @@ from tests.fakes.manners import Manner
 from tests.fakes.service_in_process import ServiceInProcess, texts_in, thread
 
 WORKS_ON = Manner(ends=False)
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
 
 
 def test_a_start_is_handed_over_without_its_own_words_and_is_executed_with_the_receipt(

@@ -19,17 +19,6 @@ from tests.fakes.service_in_process import ServiceInProcess, texts_in, thread
 WORKS_ON = Manner(ends=False)
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
-
-
 def test_a_stop_cancels_the_running_turn_and_ends_the_session(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
@@ -55,19 +44,7 @@ def test_the_text_of_a_cancelled_turn_is_kept_and_not_posted(
     assert service.said("answer") == []
 
 
-def test_a_turn_that_is_cancelled_before_its_receipt_settles_its_comments_session_stopped(
-    service: ServiceInProcess, harness: StandInHarness
-) -> None:
-    service.begin()
-    harness.next_turns(Manner(receipt=None))
-    said, stop = comment(2, "more"), comment(3, "the-loop stop")
-    service.arrive(said)
-    harness.wait_prompts(service.item_id(), 2)
-    service.arrive(stop)
-    service.wait_fates([said, stop], "session-stopped", "control-executed")
-
-
-def test_the_log_names_the_outcome_of_comments_whose_turn_was_cancelled_before_its_receipt(
+def test_a_turn_that_is_cancelled_before_its_receipt_settles_its_comments_session_stopped_and_the_log_says_so(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
     service.begin()

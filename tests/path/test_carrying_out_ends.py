@@ -19,17 +19,6 @@ WORKS_ON = Manner(ends=False)
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
-
-
-@pytest.fixture
 def with_git(tmp_path: Path) -> Iterator[ServiceInProcess]:
     make_remote(tmp_path)
     with ServiceInProcess(tmp_path, real_clones=True) as running:

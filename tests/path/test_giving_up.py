@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,32 +14,12 @@ from sessions.port import CloneHeld, HarnessFailed
 from tests.fakes.core import comment
 from tests.fakes.harness import StandInHarness
 from tests.fakes.manners import Manner, Opening
-from tests.fakes.service_in_process import ServiceInProcess, texts_in, thread
+from tests.fakes.service_in_process import PAUSES_S, ServiceInProcess, texts_in, thread
 
 START_S = 120
-PAUSES_S = (2, 10, 30)
 REFUSES = Opening(fails=HarnessFailed("the session host would not start"))
 DIES_AT_START = Opening(trouble=TroubleKind.OURS)
 FAILING = [pytest.param(REFUSES, id="the-host-will-not-start"), pytest.param(DIES_AT_START, id="the-agent-dies")]
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
-
-
-def give_up(service: ServiceInProcess) -> None:
-    """Let all attempts go by."""
-    for pause_s in PAUSES_S:
-        service.settle()
-        service.advance(pause_s)
-    service.settle()
 
 
 @pytest.mark.parametrize("opening", [*FAILING, pytest.param(Opening(dies=True), id="the-host-dies-without-a-word")])
@@ -71,7 +50,7 @@ def test_a_start_that_gives_up_fails_the_phase_and_takes_what_waits_along(
     harness.opening = opening
     start, said = comment(1, "the-loop start"), comment(2, "and this")
     service.arrive(start, said)
-    give_up(service)
+    service.let_attempts_pass()
     assert service.fates(start, said) == ["unhandled", "unhandled"]
     assert service.phase() is Phase.FAILED
     assert {row[0] for row in service.rows("SELECT reason FROM fates")} == {"given-up"}
@@ -83,7 +62,7 @@ def test_a_give_up_is_one_event_for_each_comment_one_sign_for_each_and_one_notic
     harness.opening = REFUSES
     start, said = comment(1, "the-loop start secret-words"), comment(2, "more secret-words")
     service.arrive(start, said)
-    give_up(service)
+    service.let_attempts_pass()
     assert {event.event_key for event in service.events.named("dispatch.gave_up")} == {start.key, said.key}
     assert len(service.said("confused")) == 2
     (notice,) = service.said("notice")
@@ -96,7 +75,7 @@ def test_a_give_up_is_one_event_for_each_comment_one_sign_for_each_and_one_notic
 def test_the_notice_says_nothing_that_the_agent_said(service: ServiceInProcess, harness: StandInHarness) -> None:
     harness.opening = DIES_AT_START
     service.arrive(comment(1, "the-loop start"))
-    give_up(service)
+    service.let_attempts_pass()
     (notice,) = service.said("notice")
     assert "the agent said why" not in notice
 
@@ -107,7 +86,7 @@ def test_the_next_comment_rearms_a_start_that_gave_up_with_all_that_it_took_alon
     harness.opening = REFUSES
     start, said, again = comment(1, "the-loop start"), comment(2, "and this"), comment(3, "try again")
     service.arrive(start, said)
-    give_up(service)
+    service.let_attempts_pass()
     harness.opening = Opening()
     service.arrive(again)
     service.wait_fates([start, said, again], "control-executed", "done", "done")
@@ -120,9 +99,9 @@ def test_a_start_that_is_rearmed_has_a_full_budget_and_may_give_up_once_more(
 ) -> None:
     harness.opening = REFUSES
     service.arrive(comment(1, "the-loop start"))
-    give_up(service)
+    service.let_attempts_pass()
     service.arrive(comment(3, "try again"))
-    give_up(service)
+    service.let_attempts_pass()
     assert len(harness.opens) == 8
     assert len(service.said("notice")) == 2
     assert service.phase() is Phase.FAILED
@@ -132,7 +111,7 @@ def test_a_second_start_rearms_as_a_comment_does(service: ServiceInProcess, harn
     harness.opening = REFUSES
     first, second = comment(1, "the-loop start"), comment(2, "the-loop start")
     service.arrive(first)
-    give_up(service)
+    service.let_attempts_pass()
     harness.opening = Opening()
     service.arrive(second)
     service.wait_fates([first, second], "control-executed", "control-executed")
@@ -160,7 +139,7 @@ def test_a_stop_ends_the_attempts(service: ServiceInProcess, harness: StandInHar
     service.settle()
     service.arrive(stop)
     service.wait_fates([start, said, stop], "control-executed", "session-stopped", "control-executed")
-    give_up(service)
+    service.let_attempts_pass()
     assert len(harness.opens) == 1
     assert service.said("notice") == []
 
@@ -171,7 +150,7 @@ def test_a_clone_that_somebody_else_holds_is_tried_again_and_given_up(
     harness.opening = Opening(fails=CloneHeld("held"))
     start = comment(1, "the-loop start")
     service.arrive(start)
-    give_up(service)
+    service.let_attempts_pass()
     assert service.fates(start) == ["unhandled"]
     (notice,) = service.said("notice")
     assert "somebody else holds the clone" in notice
@@ -248,7 +227,7 @@ def test_a_comment_that_reaches_nobody_is_given_up_alone_where_the_item_goes_on(
     harness.opening = REFUSES
     lost, said = comment(2, "lost"), comment(3, "heard")
     service.arrive(lost)
-    give_up(service)
+    service.let_attempts_pass()
     assert service.fates(lost) == ["unhandled"]
     assert len(service.said("notice")) == 1
     harness.opening = Opening()
@@ -262,7 +241,7 @@ def test_what_was_given_up_is_not_taken_up_by_another_arrival_of_the_same_commen
     harness.opening = REFUSES
     start = comment(1, "the-loop start")
     service.arrive(start)
-    give_up(service)
+    service.let_attempts_pass()
     assert service.arrive(start).status == "duplicate"
     service.settle()
     assert len(harness.opens) == 4
@@ -281,7 +260,7 @@ def test_a_failed_item_has_no_session_and_holds_no_place(tmp_path: Path) -> None
     with ServiceInProcess(tmp_path, sessions={"max_live": 1}) as service:
         service.harness.opening = REFUSES
         service.arrive(comment(1, "the-loop start"))
-        give_up(service)
+        service.let_attempts_pass()
         service.harness.opening = Opening()
         service.begin(200, thread=thread(20))
 
@@ -299,7 +278,7 @@ def test_no_retries_are_made_where_the_operator_wants_none(tmp_path: Path) -> No
 def test_a_stop_after_a_give_up_leaves_nothing_to_rearm(service: ServiceInProcess, harness: StandInHarness) -> None:
     harness.opening = REFUSES
     service.arrive(comment(1, "the-loop start"))
-    give_up(service)
+    service.let_attempts_pass()
     stop, said = comment(2, "the-loop stop"), comment(3, "hello")
     service.arrive(stop)
     service.wait_fates([stop], "control-executed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,29 +20,11 @@ WORKS_ON = Manner(ends=False)
 GO_ON = "The machine or the agent ended in the middle of your last turn"
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
-
-
-def meet(service: ServiceInProcess, *manners: Manner) -> None:
-    """Start the item, then let a comment's turn and those after it go like this."""
-    service.begin()
-    service.settle()
-    service.harness.next_turns(*manners)
-
-
 @pytest.mark.parametrize("dies", [Death.TAKEN, Death.UNTOLD])
 def test_a_turn_that_the_agent_was_found_to_have_is_taken_and_followed_by_a_turn_that_says_go_on(
     service: ServiceInProcess, harness: StandInHarness, dies: Death
 ) -> None:
-    meet(service, Manner(dies=dies), Manner(after_tools="Gone on."))
+    service.meet(Manner(dies=dies), Manner(after_tools="Gone on."))
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -59,7 +40,7 @@ def test_a_turn_that_the_agent_was_found_to_have_is_taken_and_followed_by_a_turn
 def test_a_turn_that_the_agent_never_had_is_handed_over_again_as_it_is(
     service: ServiceInProcess, harness: StandInHarness, dies: Death
 ) -> None:
-    meet(service, Manner(dies=dies))
+    service.meet(Manner(dies=dies))
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -73,7 +54,7 @@ def test_a_turn_that_is_handed_over_again_has_the_same_id_and_does_not_grow(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
     released = threading.Event()
-    meet(service, Manner(dies=Death.FORGOTTEN))
+    service.meet(Manner(dies=Death.FORGOTTEN))
     harness.next_openings(Opening(released=released))
     first, second = comment(2, "first"), comment(3, "second")
     service.arrive(first)
@@ -85,7 +66,7 @@ def test_a_turn_that_is_handed_over_again_has_the_same_id_and_does_not_grow(
 
 
 def test_an_agent_that_dies_is_a_host_that_dies(service: ServiceInProcess, harness: StandInHarness) -> None:
-    meet(service, WORKS_ON, Manner(after_tools="Gone on."))
+    service.meet(WORKS_ON, Manner(after_tools="Gone on."))
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -97,7 +78,7 @@ def test_an_agent_that_dies_is_a_host_that_dies(service: ServiceInProcess, harne
 def test_a_lost_conversation_gets_the_turn_again_said_to_be_possibly_a_repeat(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, WORKS_ON, Manner(after_tools="Once more."))
+    service.meet(WORKS_ON, Manner(after_tools="Once more."))
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -117,7 +98,7 @@ def test_a_lost_conversation_without_a_turn_gets_the_next_comment_as_a_first_pro
     service: ServiceInProcess, harness: StandInHarness, missed: bool
 ) -> None:
     """It knows none of our rules."""
-    meet(service)
+    service.meet()
     harness.forget()
     harness.next_openings(Opening(missed=missed))
     harness.go_idle(service.item_id())
@@ -132,7 +113,7 @@ def test_a_lost_conversation_without_a_turn_gets_the_next_comment_as_a_first_pro
 def test_after_two_interruptions_the_comments_keep_their_fate_the_phase_fails_and_one_notice_says_so(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, *[Manner(dies=Death.FORGOTTEN)] * 3)
+    service.meet(*[Manner(dies=Death.FORGOTTEN)] * 3)
     said = comment(2, "more")
     service.arrive(said)
     service.until(lambda: service.phase() is Phase.FAILED)
@@ -145,7 +126,7 @@ def test_after_two_interruptions_the_comments_keep_their_fate_the_phase_fails_an
 def test_a_turn_that_was_taken_and_interrupted_twice_is_done_fails_and_gets_one_notice(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, Manner(dies=Death.TAKEN), Manner(dies=Death.TAKEN))
+    service.meet(Manner(dies=Death.TAKEN), Manner(dies=Death.TAKEN))
     said = comment(2, "more")
     service.arrive(said)
     service.until(lambda: service.phase() is Phase.FAILED)
@@ -159,7 +140,7 @@ def test_a_turn_that_was_taken_and_interrupted_twice_is_done_fails_and_gets_one_
 def test_the_next_comment_after_two_interruptions_starts_again(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, Manner(dies=Death.TAKEN), Manner(dies=Death.TAKEN))
+    service.meet(Manner(dies=Death.TAKEN), Manner(dies=Death.TAKEN))
     service.arrive(comment(2, "more"))
     service.until(lambda: service.phase() is Phase.FAILED)
     service.settle()
@@ -174,7 +155,7 @@ def test_an_agent_that_answers_turn_after_turn_with_an_error_is_not_asked_for_ev
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
     """Its host lives on, so nothing else would end it."""
-    meet(service)
+    service.meet()
     harness.manner = Manner(trouble=TroubleKind.OURS)
     said = comment(2, "more")
     service.arrive(said)
@@ -187,7 +168,7 @@ def test_an_agent_that_answers_turn_after_turn_with_an_error_is_not_asked_for_ev
 def test_a_providers_trouble_puts_the_turn_off_five_minutes_at_no_charge(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, *[Manner(trouble=TroubleKind.PROVIDER)] * 5)
+    service.meet(*[Manner(trouble=TroubleKind.PROVIDER)] * 5)
     said = comment(2, "more")
     service.arrive(said)
     for tries in range(1, 6):
@@ -205,7 +186,7 @@ def test_a_providers_trouble_puts_the_turn_off_five_minutes_at_no_charge(
 def test_a_providers_trouble_and_the_end_of_its_turn_mean_the_same_read_apart(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, WORKS_ON)
+    service.meet(WORKS_ON)
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -226,7 +207,7 @@ def test_a_providers_trouble_and_the_end_of_its_turn_mean_the_same_read_apart(
 def test_a_providers_trouble_while_an_interrupted_turn_is_looked_up_puts_it_off(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, WORKS_ON)
+    service.meet(WORKS_ON)
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -245,7 +226,7 @@ def test_a_providers_trouble_while_an_interrupted_turn_is_looked_up_puts_it_off(
 def test_an_interrupted_turn_whose_agent_cannot_start_any_more_fails_the_item_with_one_notice(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, WORKS_ON)
+    service.meet(WORKS_ON)
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -264,7 +245,7 @@ def test_an_interrupted_turn_whose_agent_cannot_start_any_more_fails_the_item_wi
 def test_an_interrupted_turn_whose_hosts_die_without_a_word_is_not_looked_up_for_ever(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, WORKS_ON)
+    service.meet(WORKS_ON)
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -278,7 +259,7 @@ def test_an_interrupted_turn_whose_hosts_die_without_a_word_is_not_looked_up_for
 def test_comments_behind_an_interrupted_turn_do_not_pay_for_its_starts_at_once(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, WORKS_ON)
+    service.meet(WORKS_ON)
     said, behind = comment(2, "more"), comment(3, "and this")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -312,7 +293,7 @@ def test_an_agent_that_forgot_its_owed_resumption_and_cannot_start_is_not_starte
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
     """Found by replay, then the host dies again before it is told to go on, and no agent starts any more."""
-    meet(service, Manner(dies=Death.TAKEN), Manner(dies=Death.UNWRITTEN))
+    service.meet(Manner(dies=Death.TAKEN), Manner(dies=Death.UNWRITTEN))
     said = comment(2, "more")
     harness.next_openings(Opening())
     harness.opening = Opening(trouble=TroubleKind.OURS)
@@ -323,7 +304,7 @@ def test_an_agent_that_forgot_its_owed_resumption_and_cannot_start_is_not_starte
 
 
 def test_a_pause_lets_an_interrupted_turn_end_and_be_posted(service: ServiceInProcess, harness: StandInHarness) -> None:
-    meet(service, WORKS_ON, Manner(after_tools="Gone on."))
+    service.meet(WORKS_ON, Manner(after_tools="Gone on."))
     said = comment(2, "more")
     service.arrive(said)
     service.wait_fates([said], "done")
@@ -337,7 +318,7 @@ def test_a_pause_lets_an_interrupted_turn_end_and_be_posted(service: ServiceInPr
 def test_a_stop_while_an_interrupted_turn_is_looked_up_lets_nothing_go_on(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, WORKS_ON)
+    service.meet(WORKS_ON)
     said, stop = comment(2, "more"), comment(3, "the-loop stop")
     service.arrive(said)
     service.wait_fates([said], "done")

@@ -6,7 +6,6 @@ Each number is a row of the table of named cases in the testing plan; cases that
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +19,10 @@ from tests.fakes.core import ADA, EVE, closed, comment, noted, snapshot
 from tests.fakes.harness import StandInHarness
 from tests.fakes.links import StandInLive
 from tests.fakes.manners import Manner, Opening
-from tests.fakes.service_in_process import ServiceInProcess, texts_in, thread
+from tests.fakes.service_in_process import PAUSES_S, ServiceInProcess, texts_in, thread
 from webhook.handled import Status
 
-PAUSES_S = (2, 10, 30)
 REFUSES = Opening(fails=HarnessFailed("the session host would not start"))
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
-
-
-def let_pauses_go_by(service: ServiceInProcess) -> None:
-    """Until the third attempt after the first has been made."""
-    for pause_s in PAUSES_S:
-        service.settle()
-        service.advance(pause_s)
-    service.settle()
 
 
 def bind(service: ServiceInProcess, pull: Thread) -> None:
@@ -94,7 +73,7 @@ def test_3_a_comment_after_a_start_that_gave_up_starts_again_with_a_full_budget(
     harness.opening = REFUSES
     start, said = comment(1, "the-loop start"), comment(2, "more")
     service.arrive(start)
-    let_pauses_go_by(service)
+    service.let_attempts_pass()
     given_up = (service.fates(start), service.phase())
     service.arrive(said)
     service.settle()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,17 +35,6 @@ from tests.path.test_sessions_acp import say_always
 WORKS_ON = Manner(ends=False)
 GITHUB_CHARACTERS_MAX = 65_536
 GITHUB_BYTES_MAX = 262_144
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
 
 
 @pytest.mark.parametrize(

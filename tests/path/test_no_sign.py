@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from domain.turns import RECEIPT_MS
 from sessions.host.protocol import HandState
 from tests.fakes.core import comment
@@ -20,28 +15,10 @@ WORKS_ON = Manner(ends=False)
 GO_ON = "The machine or the agent ended in the middle of your last turn"
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceInProcess]:
-    with ServiceInProcess(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def harness(service: ServiceInProcess) -> StandInHarness:
-    return service.harness
-
-
-def meet(service: ServiceInProcess, *manners: Manner) -> None:
-    """Start the item, then let a comment's turn and those after it go like this."""
-    service.begin()
-    service.settle()
-    service.harness.next_turns(*manners)
-
-
 def test_no_sign_of_a_handed_turn_for_two_minutes_is_a_failed_attempt(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service, Manner(receipt=None))
+    service.meet(Manner(receipt=None))
     said = comment(2, "more")
     service.arrive(said)
     harness.wait_prompts(service.item_id(), 2)
@@ -60,7 +37,7 @@ def test_no_sign_of_a_handed_turn_for_two_minutes_is_a_failed_attempt(
 
 
 def test_no_sign_of_being_told_to_go_on_is_not_forgotten(service: ServiceInProcess, harness: StandInHarness) -> None:
-    meet(service, Manner(dies=Death.TAKEN), Manner(receipt=None))
+    service.meet(Manner(dies=Death.TAKEN), Manner(receipt=None))
     said = comment(2, "more")
     service.arrive(said)
     harness.wait_prompts(service.item_id(), 3)
@@ -75,7 +52,7 @@ def test_a_host_that_has_another_turn_running_gets_the_turn_again(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
 
-    meet(service, Manner(state=HandState.BUSY))
+    service.meet(Manner(state=HandState.BUSY))
     said = comment(2, "more")
     service.arrive(said)
     service.settle()
@@ -86,7 +63,7 @@ def test_a_host_that_has_another_turn_running_gets_the_turn_again(
 def test_a_session_that_ended_idle_is_loaded_again_for_the_next_comment(
     service: ServiceInProcess, harness: StandInHarness
 ) -> None:
-    meet(service)
+    service.meet()
     harness.go_idle(service.item_id())
     service.settle()
     assert len(harness.opens) == 1
