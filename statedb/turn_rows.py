@@ -157,10 +157,11 @@ def repeat(connection: Connection, old: TurnRow, new: TurnRow, keys: Sequence[Ev
 
 
 def mark_handed(connection: Connection, turn_id: TurnId, now_ms: int) -> bool:
-    """From now on a host may have it; False where it was taken back meanwhile."""
+    """From now on a host may have it; False where it was taken back meanwhile, or its session's host has ended."""
     connection.execute(
         "UPDATE turns SET state = 'handed', overdue = 0, handed_at = ?"
-        " WHERE turn_id = ? AND state IN ('frozen', 'interrupted')",
+        " WHERE turn_id = ? AND state IN ('frozen', 'interrupted')"
+        " AND (SELECT state FROM sessions WHERE sessions.session_id = turns.session_id) = 'live'",
         (now_ms, turn_id),
     )
     handed = bool(connection.changes())

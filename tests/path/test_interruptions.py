@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from domain.model import Phase
+from domain.model import Phase, TurnId
 from domain.retry import PROVIDER_PAUSE_S
 from sessions.host.records import Ended, StopReason, Trouble, TroubleKind
 from sessions.prompts import REPEATED
+from statedb import turn_rows
+from statedb.database import Connection
+from statedb.turn_rows import TurnRow
 from tests.fakes.core import comment
 from tests.fakes.harness import StandInHarness
 from tests.fakes.manners import Death, Manner, Opening
@@ -218,6 +221,32 @@ def test_a_providers_trouble_while_an_interrupted_turn_is_looked_up_puts_it_off(
     service.settle()
     assert len(harness.opens) == 2, "it waits"
     assert service.phase() is Phase.RUNNING
+    harness.opening = Opening()
+    service.advance(PROVIDER_PAUSE_S)
+    service.until(lambda: service.said("answer") == ["Done.", "Done."])
+
+
+def test_a_turn_is_not_handed_to_a_host_whose_end_is_written_down_in_that_moment(
+    service: ServiceInProcess, harness: StandInHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.meet(WORKS_ON)
+    said = comment(2, "more")
+    service.arrive(said)
+    service.wait_fates([said], "done")
+    turn_of = turn_rows.turn
+
+    def look_up_slowly(connection: Connection, turn_id: TurnId) -> TurnRow | None:
+        if threading.current_thread().name.startswith("worker"):
+            service.until(lambda: service.rows("SELECT state FROM sessions") == [("idle",)])
+            monkeypatch.setattr(turn_rows, "turn", turn_of)
+        return turn_of(connection, turn_id)
+
+    monkeypatch.setattr(turn_rows, "turn", look_up_slowly)
+    harness.opening = Opening(trouble=TroubleKind.PROVIDER)
+    harness.kill(service.item_id())
+    service.until(lambda: service.rows("SELECT state, not_before > 0 FROM turns")[1] == ("interrupted", True))
+    service.settle()
+    assert service.turns()[1] == ("events", "interrupted")
     harness.opening = Opening()
     service.advance(PROVIDER_PAUSE_S)
     service.until(lambda: service.said("answer") == ["Done.", "Done."])
