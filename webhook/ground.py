@@ -8,6 +8,7 @@ from typing import TypeVar
 from domain.model import ItemId
 from sessions.port import HarnessFailed, Live
 from statedb.database import Connection
+from statedb.reading import item_by_id
 from webhook.aftermath import Aftermath
 from webhook.giving_up import Failure, Written
 from webhook.live import LiveSessions
@@ -39,6 +40,12 @@ class Ground:
     def failed(self, item_id: ItemId, failure: Failure) -> None:
         """No session could be opened: what waits for one spends an attempt."""
         self.tell(self.write(lambda c: self.aftermath.start_failed(c, item_id, failure, self.means.clock())))
+
+    def is_wanted(self, item_id: ItemId) -> bool:
+        """Whether the item's work was started and not ended since. Look again once you can be interrupted: an end that
+        came before found nobody to interrupt."""
+        item = item_by_id(self.means.database.reader(), item_id)
+        return item is not None and item.folded.opening is not None
 
     def give_back(self, item_id: ItemId) -> None:
         """The item holds no place and no slot any more."""

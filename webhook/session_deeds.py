@@ -17,7 +17,6 @@ from sessions.git_faults import GitFailed
 from sessions.port import HarnessFailed
 from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
-from statedb.reading import item_by_id
 from statedb.rows import ItemRow, Removal
 from statedb.session_rows import SessionRow
 from statedb.work import WaitingRow
@@ -83,6 +82,9 @@ class SessionDeeds:
         opening = Opening(threading.Event(), self._ground.means.clock())
         self._openings[item_id] = opening
         try:
+            if not self._ground.is_wanted(item_id):
+                self._ground.give_back(item_id)
+                return True
             session, live = open_session(self._ground.means, item, opening)
             self._ground.sessions.follow(session, live)
         except HarnessFailed:
@@ -106,7 +108,7 @@ class SessionDeeds:
                 self._ground.write(lambda c: _ask_about_turn(c, session.item_id, means.clock()))
                 self._ground.sessions.follow(session, live)
         except HarnessFailed:
-            if self._is_wanted(session.item_id):
+            if self._ground.is_wanted(session.item_id):
                 means.lanes.wake_at(session.item_id, means.clock() + NO_ANSWER_MS)
                 return False
             live = None
@@ -219,10 +221,6 @@ class SessionDeeds:
                 text=texts.cleanup_refused(lost), now_ms=self._ground.means.clock(),
             )  # fmt: skip
             write_reply(connection, refusal)
-
-    def _is_wanted(self, item_id: ItemId) -> bool:
-        item = item_by_id(self._ground.means.database.reader(), item_id)
-        return item is not None and item.folded.opening is not None
 
     def _label(self, session: SessionRow) -> str:
         return label_of(self._ground.means.database.reader(), session.item_id)

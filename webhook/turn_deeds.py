@@ -85,10 +85,12 @@ class TurnDeeds:
         holds_start = item.item_id in self._ground.means.starts.holders
         if not holds_start and not self._ground.means.hand_overs.take(item.item_id):
             return False
-        if not self._ground.write(lambda c: turn_rows.mark_handed(c, turn_id, self._ground.means.clock())):
-            return True
         self._ground.handing[item.item_id] = live
         try:
+            if not self._ground.is_wanted(item.item_id):
+                return True
+            if not self._ground.write(lambda c: turn_rows.mark_handed(c, turn_id, self._ground.means.clock())):
+                return True
             state = live.hand(turn_id, turn.prompt, self._ground.means.limits.hand_s)
         except HarnessFailed:
             # The host's journal tells whether it has the turn; its reader brings the news, or the turn is overdue.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from domain.control import Verb
-from domain.model import EventKey, ItemId, Outcome, Phase
+from domain.model import EventKey, ItemId, Outcome
 from domain.phase import may_precede, precedes
 from domain.policy import ItemView
 from domain.turns import (
@@ -96,7 +96,7 @@ class Worker:
         """Interrupt starts that nobody wants any more, or that take too long, while their thread is at them."""
         while not self._means.lanes.stopping:
             item_id = self._means.lanes.disturbed(timeout_s=1.0)
-            if item_id is not None and self._is_unwanted(item_id):
+            if item_id is not None and not self._ground.is_wanted(item_id):
                 self._sessions.interrupt(item_id)
             self._sessions.interrupt_overdue()
 
@@ -251,10 +251,6 @@ class Worker:
 
     def _to_carry(self, known: Known) -> Sequence[WaitingRow]:
         return [known.rows[waiting.key] for waiting in known.work.queued]
-
-    def _is_unwanted(self, item_id: ItemId) -> bool:
-        item = item_by_id(self._means.database.reader(), item_id)
-        return item is not None and item_view(item).phase in (Phase.NONE, Phase.STOPPED)
 
 
 def item_view(item: ItemRow) -> ItemView:

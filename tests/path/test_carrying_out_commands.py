@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from domain.model import Event, Phase, TurnId
+from domain.model import Event, ItemId, Phase, TurnId
 from domain.turns import CANCEL_MS
 from sessions.port import HarnessFailed
 from tests.fakes.core import comment, deleted, edited
+from tests.fakes.dispatching import LIMIT_S
 from tests.fakes.harness import StandInHarness
 from tests.fakes.manners import Host, Manner, Opening
 from tests.fakes.service_in_process import ServiceInProcess, texts_in, thread
+from webhook.lanes import Slots
 
 WORKS_ON = Manner(ends=False)
 
@@ -102,6 +104,51 @@ def test_a_stop_reaches_an_agent_that_is_still_starting(service: ServiceInProces
         harness.wake_all()
     service.wait_fates([start, stop], "control-executed", "control-executed")
     assert harness.prompts == []
+
+
+def slip_in(service: ServiceInProcess, monkeypatch: pytest.MonkeyPatch, slots: Slots, stop: Event) -> None:
+    """Let the stop come when a worker has made its choice and nobody can interrupt it yet."""
+    looked, take, interrupt = threading.Event(), slots.take, service.worker._sessions.interrupt
+
+    def take_late(item_id: ItemId) -> bool:
+        monkeypatch.setattr(slots, "take", take)
+        service.tell(stop)
+        assert looked.wait(LIMIT_S)
+        return take(item_id)
+
+    def look(item_id: ItemId) -> None:
+        interrupt(item_id)
+        looked.set()
+
+    monkeypatch.setattr(slots, "take", take_late)
+    monkeypatch.setattr(service.worker._sessions, "interrupt", look)
+
+
+@pytest.mark.parametrize("slots", ["places", "starts"])
+def test_a_stop_that_finds_nobody_to_interrupt_yet_is_seen_by_the_start_itself(
+    service: ServiceInProcess, harness: StandInHarness, monkeypatch: pytest.MonkeyPatch, slots: str
+) -> None:
+    harness.opening = Opening(released=threading.Event())
+    start, stop = comment(1, "the-loop start"), comment(2, "the-loop stop")
+    slip_in(service, monkeypatch, getattr(service.means, slots), stop)
+    service.arrive(start)
+    service.wait_fates([start, stop], "control-executed", "control-executed")
+    assert harness.opens == []
+    service.settle()
+    assert (service.means.places.holders, service.means.starts.holders) == (set(), set())
+
+
+def test_a_stop_that_finds_nobody_to_interrupt_yet_is_seen_by_the_hand_over_itself(
+    service: ServiceInProcess, harness: StandInHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.begin()
+    service.settle()
+    harness.next_turns(Manner(ready=threading.Event()))
+    said, stop = comment(2, "more"), comment(3, "the-loop stop")
+    slip_in(service, monkeypatch, service.means.hand_overs, stop)
+    service.arrive(said)
+    service.wait_fates([said, stop], "session-stopped", "control-executed")
+    assert len(harness.prompts) == 1
 
 
 def test_a_stop_interrupts_a_start_under_way(service: ServiceInProcess, harness: StandInHarness) -> None:
