@@ -65,10 +65,16 @@ class StandInRecords:
         self._host = host
         self._offset = offset
         self._closed = threading.Event()
+        self.is_asked = False
+        """Whether its reader waits here, and is not busy with what it was given."""
 
     def next(self, timeout_s: float) -> Recorded | None:
         """The next record, None when none came in time."""
-        record = self._harness.next_record(self._host, self._offset, timeout_s, self._closed)
+        self.is_asked = True
+        try:
+            record = self._harness.next_record(self._host, self._offset, timeout_s, self._closed)
+        finally:
+            self.is_asked = False
         if record is not None:
             self._offset = record.end_offset
         return record

@@ -36,6 +36,7 @@ from statedb.writing import write_reply
 from tests.fakes.core import ADA, HOST, THREAD, comment, delivery
 from tests.fakes.dispatching import LIMIT_S, START_MS, EventBook
 from tests.fakes.harness import StandInHarness
+from tests.fakes.links import StandInRecords
 from tests.fakes.manners import Manner
 from webhook.handled import Handled
 from webhook.means import Means
@@ -346,7 +347,11 @@ class ServiceInProcess:
             offset, state = stored[host.order.session_id]
             if host.order.item_id not in but and (offset < len(host.journal) or (state == "live") != host.lives):
                 return False
-        return True
+        return all(
+            followed.records.is_asked
+            for followed in list(self.worker._ground.sessions._followed.values())
+            if isinstance(followed.records, StandInRecords) and followed.session.item_id not in but
+        )
 
     def _start_thread(self, name: str, body: Callable[[], None]) -> None:
         self._spawn(name, body)
