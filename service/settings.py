@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -19,6 +20,11 @@ from webhook.router import DEDUP_CACHE_SIZE
 
 FILE_NAME = "the-loop.toml"
 ENVIRONMENT = "THE_LOOP_"
+NOT_SETTINGS = ("CONFIG", "TRACEBACK", "SESSION", "AGENT_SOCKET", "AGENT_TOKEN")
+"""What else is ours in the environment: where the file is, how faults are shown, and what an agent is given."""
+OWN_PATHS = ("/healthz", "/readyz")
+
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?")
 
 
 class SettingsRefused(Exception):
@@ -37,16 +43,36 @@ class WebhookSection(_Section):
         "127.0.0.1", description="Address to listen on; put a TLS proxy in front of anything but loopback."
     )
     port: int = Field(8787, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    path: str = Field("/webhook/github", pattern=r"^/\S*$", description="Path of the endpoint.")
+    path: str = Field("/webhook/github", pattern=r"^(/[A-Za-z0-9._~-]+)+$", description="Path of the endpoint.")
     secrets: tuple[SecretStr, ...] = Field((), description="Webhook secrets; several while one replaces another.")
     secret_file: Path | None = Field(None, description="File with one secret a line, instead of `secrets`.")
+
+    @field_validator("secrets")
+    @classmethod
+    def _not_blank(cls, secrets: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if not all(secret.get_secret_value().strip() for secret in secrets):
+            raise ValueError("a blank secret protects nothing: `the-loop init` makes one")
+        return secrets
+
+    @field_validator("path")
+    @classmethod
+    def _free(cls, path: str) -> str:
+        if path in OWN_PATHS:
+            raise ValueError(f"{path} is where the service tells how it is")
+        return path
 
 
 class GitHubSection(_Section):
     """The host whose issues are watched, and the account that posts."""
 
-    host: str = Field("github.com", description="The host as it stands in addresses of issues.")
-    api_url: str = Field("", description="Root of the REST API; empty: derived from `host`.")
+    host: str = Field(
+        "github.com", pattern=r"^[A-Za-z0-9.-]+(:\d+)?$", description="The host as it stands in addresses of issues."
+    )
+    api_url: str = Field(
+        "",
+        pattern=r"^(https?://[^/\s?#@]+(/[^\s?#]*)?)?$",
+        description="Root of the REST API; empty: derived from `host`.",
+    )
     token: SecretStr | None = Field(None, description="Token of the account that reads and posts.")
     token_file: Path | None = Field(None, description="File with the token, instead of `token`.")
     seconds_between_writes: float = Field(
@@ -71,7 +97,7 @@ class PollingSection(_Section):
 class RepositorySection(_Section):
     """A repository that is watched."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$", description="owner/repo")
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]+/\.?[A-Za-z0-9_-][A-Za-z0-9._-]*$", description="owner/repo")
     path: Path | None = Field(None, description="A local repository to clone from and push to, instead of GitHub's.")
 
 
@@ -84,6 +110,14 @@ class RoutingSection(_Section):
     dedup_cache_size: int = Field(DEDUP_CACHE_SIZE, ge=1, le=1_000_000, description="Events remembered in memory.")
     max_concurrent_dispatches: int = Field(4, ge=1, le=64, description="Starts, and hand-overs, under way at once.")
     max_retries: int = Field(3, ge=0, le=20, description="Tries after the first failed one.")
+
+    @field_validator("authorized_users")
+    @classmethod
+    def _logins(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        wrong = [name for name in names if not _LOGIN.fullmatch(name)]
+        if wrong:
+            raise ValueError(f"no logins, which stand without @: {', '.join(map(repr, wrong))}")
+        return names
 
 
 class SessionsSection(_Section):
@@ -120,7 +154,7 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
-    name: str = Field("default", pattern=r"^[A-Za-z0-9._-]{1,40}$", description="Name of this instance.")
+    name: str = Field("default", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,39}$", description="Name of this instance.")
     state_folder: Path | None = Field(None, description="Where everything is kept; empty: by XDG, under the name.")
     webhook: WebhookSection = Field(default_factory=WebhookSection)
     github: GitHubSection = Field(default_factory=GitHubSection)
@@ -162,9 +196,7 @@ class Settings(BaseSettings):
     def secrets(self) -> tuple[bytes, ...]:
         """The webhook's secrets. Raises SettingsRefused for a file that cannot be read."""
         inline = [secret.get_secret_value() for secret in self.webhook.secrets]
-        return tuple(
-            line.encode() for line in inline + self._lines(self.webhook.secret_file, "webhook.secret_file") if line
-        )
+        return tuple(line.encode() for line in inline + self._lines(self.webhook.secret_file, "webhook.secret_file"))
 
     def token(self) -> str:
         """GitHub's token, empty where none is set. Raises SettingsRefused for a file that cannot be read."""
@@ -192,6 +224,9 @@ def load(path: Where = None) -> Settings:
         raise SettingsRefused(
             f"there is no {FILE_NAME} in this folder: `the-loop init` writes one, --config names one elsewhere"
         )
+    unknown = _unknown_variables()
+    if unknown:
+        raise SettingsRefused("the environment cannot be used:\n" + "\n".join(f"  {fault}" for fault in unknown))
     written = _read(file) if file is not None else {}
     base = file.resolve().parent if file is not None else Path.cwd()
     try:
@@ -217,13 +252,30 @@ def _read(file: Path) -> dict[str, Any]:
         raise SettingsRefused(f"{file} is no TOML: {error}") from error
 
 
+def _unknown_variables() -> list[str]:
+    """Variables with our prefix that are no setting: the names inside a section are told with the file's."""
+    names = [name.upper().removeprefix(ENVIRONMENT) for name in os.environ if name.upper().startswith(ENVIRONMENT)]
+    sections = [name.split("__")[0].lower() for name in names if name not in NOT_SETTINGS]
+    return [
+        f"{ENVIRONMENT}{section.upper()}: {_no_such(section, _names([]))}"
+        for section in sections
+        if section not in _names([])
+    ]
+
+
 def _fault(detail: Mapping[str, Any]) -> str:
     place = [str(part) for part in detail["loc"]]
     key = ".".join(place)
-    if detail["type"] != "extra_forbidden":
-        return f"{key}: {detail['msg']}"
-    near = get_close_matches(place[-1], _names(place[:-1]), n=1)
-    return f"{key}: there is no such setting" + (f"; did you mean {near[0]}?" if near else "")
+    if detail["type"] == "extra_forbidden":
+        return f"{key}: {_no_such(place[-1], _names(place[:-1]))}"
+    if detail["type"] == "string_pattern_mismatch":
+        return f"{key}: {detail['input']!r} does not have the form of one"
+    return f"{key}: {detail['msg']}"
+
+
+def _no_such(name: str, names: list[str]) -> str:
+    near = get_close_matches(name, names, n=1)
+    return "there is no such setting" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _names(place: list[str]) -> list[str]:

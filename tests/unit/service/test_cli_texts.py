@@ -73,6 +73,45 @@ def test_all_faults_of_the_settings_are_said_at_once(tmp_path: Path) -> None:
     assert "routing.spawn" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        pytest.param('name = ".."', "name", id="a-name-that-leads-elsewhere"),
+        pytest.param('[webhook]\nsecrets = [" "]', "webhook.secrets", id="a-blank-secret"),
+        pytest.param('[webhook]\nsecrets = [""]', "webhook.secrets", id="an-empty-secret"),
+        pytest.param('[webhook]\npath = "/healthz"', "webhook.path", id="a-path-of-our-own"),
+        pytest.param('[webhook]\npath = "/{x}"', "webhook.path", id="a-path-with-a-hole"),
+        pytest.param('[github]\napi_url = "not a url"', "github.api_url", id="no-address"),
+        pytest.param('[github]\nhost = "https://github.com"', "github.host", id="an-address-for-a-host"),
+        pytest.param('[[repositories]]\nname = "../x"', "repositories.0.name", id="no-repository"),
+        pytest.param('[routing]\nauthorized_users = [""]', "routing.authorized_users", id="nobody"),
+        pytest.param('[routing]\nauthorized_users = ["@bob"]', "routing.authorized_users", id="a-mention"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_its_key(tmp_path: Path, text: str, key: str) -> None:
+    file = tmp_path / "the-loop.toml"
+    file.write_text(text)
+    result = CliRunner().invoke(the_loop, ["status", "--config", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"  {key}: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        pytest.param("THE_LOOP_NOPE", "THE_LOOP_NOPE: there is no such setting", id="no-setting"),
+        pytest.param("THE_LOOP_WEBHOKS__PORT", "did you mean webhook?", id="no-section"),
+        pytest.param("THE_LOOP_WEBHOOK__PROT", "did you mean port?", id="nothing-in-the-section"),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_refused(tmp_path: Path, variable: str, said: str) -> None:
+    file = tmp_path / "the-loop.toml"
+    file.write_text("")
+    result = CliRunner().invoke(the_loop, ["status", "--config", str(file)], env={variable: "1"})
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+
+
 def test_the_settings_are_found_by_the_environment(tmp_path: Path) -> None:
     file = tmp_path / "elsewhere.toml"
     file.write_text(f'state_folder = "{tmp_path / "state"}"\n')
