@@ -14,6 +14,7 @@ from service.ports import CONTROL_SOCKET, SEAT_SOCKET
 from service.settings import Settings, SettingsRefused
 from service.state_folder import StateFolder
 from sessions.seat.protocol import check_socket_path
+from statedb.database import Database, StoreError
 from statedb.inquiries import library_version
 
 GIT_VERSION_MIN = (2, 31)
@@ -51,6 +52,7 @@ def local_findings(settings: Settings, state: StateFolder) -> Iterator[Finding]:
     yield _secrets(settings)
     yield _token(settings)
     yield _state_folder(state)
+    yield _store(state)
     yield _file_system(state.path)
     yield _log(state)
     yield _sockets(state)
@@ -137,12 +139,27 @@ def _state_folder(state: StateFolder) -> Finding:
         if os.access(parent, os.W_OK | os.X_OK):
             return Finding(Verdict.OK, "state", f"{state.path} will be made")
         return Finding(Verdict.FAIL, "state", f"{state.path} cannot be made: {parent} is not writable for you")
-    found = state.path.stat()
-    if found.st_uid != os.geteuid():
-        return Finding(Verdict.FAIL, "state", f"{state.path} belongs to another user: set state_folder to your own")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    refusal = state.refusal()
+    if refusal is not None:
+        return Finding(Verdict.FAIL, "state", refusal)
+    if stat.S_IMODE(state.path.stat().st_mode) & 0o077:
         return Finding(Verdict.FAIL, "state", f"others may enter {state.path}: chmod 700 it")
+    clone = next((folder for folder in state.path.resolve().parents if (folder / ".git").exists()), None)
+    if clone is not None:
+        return Finding(
+            Verdict.WARN, "state", f"{state.path} lies in the clone {clone}: set state_folder to one outside"
+        )
     return Finding(Verdict.OK, "state", f"{state.path} is private")
+
+
+def _store(state: StateFolder) -> Finding:
+    if not state.database.exists():
+        return Finding(Verdict.OK, "store", f"{state.database} will be made")
+    try:
+        Database(state.database, lambda: 0).reader()
+    except StoreError as fault:
+        return Finding(Verdict.FAIL, "store", f"{fault}; put a copy from before in its place, or move it away")
+    return Finding(Verdict.OK, "store", f"{state.database}")
 
 
 def _file_system(path: Path) -> Finding:

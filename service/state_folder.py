@@ -9,6 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+_LOCK = "lock"
+
 
 class StateInUse(Exception):
     """Another process holds the state folder's lock."""
@@ -59,19 +61,44 @@ class StateFolder:
         """A short private folder for sockets: their paths hold 107 bytes."""
         return _runtime_folder() / hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:12]
 
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        return self.event_log.parent, self.mirrors, self.clones, self.sessions, self.locks
+
+    def refusal(self) -> str | None:
+        """Why the folder that stands there is not ours to use, and what to do; None where it may be used, or is not there.
+
+        It is closed to others and filled by us, so one that holds other things is left alone.
+        """
+        if not self.path.exists():
+            return None
+        if not self.path.is_dir() or self.path.stat().st_uid != os.geteuid():
+            return f"{self.path} is no folder of your own: set state_folder to another one"
+        names = {entry.name for entry in self.path.iterdir()}
+        ours = {folder.name for folder in self._folders}
+        if names <= ours or {self.database.name, _LOCK} & names:
+            return None
+        return f"{self.path} holds other things than a state: set state_folder to a folder of its own"
+
     def make(self) -> None:
         """Make the folders, readable by their owner alone. Safe to repeat. Raises StateRefused."""
-        folders = (self.path, self.event_log.parent, self.mirrors, self.clones, self.sessions, self.locks, self.sockets)
         try:
-            for folder in folders:
+            refusal = self.refusal()
+            if refusal is not None:
+                raise StateRefused(refusal)
+            for folder in (self.path, *self._folders, self.sockets):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.chmod(0o700)
         except OSError as error:
             raise StateRefused(f"the state folder {self.path} cannot be made: {error.strerror}") from error
 
     def lock(self) -> int:
-        """Hold the folder until the returned descriptor is closed, or the process ends. Raises StateInUse."""
-        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Hold the folder until the returned descriptor is closed, or the process ends. Raises StateInUse, StateRefused."""
+        file = self.path / _LOCK
+        try:
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StateRefused(f"{file} cannot be opened: {error.strerror}; move it away") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -82,7 +109,7 @@ class StateFolder:
     def is_locked(self) -> bool:
         """Whether a process runs on the folder."""
         try:
-            descriptor = os.open(self.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self.path / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:

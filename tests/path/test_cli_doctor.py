@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from service.demo.github.standin import StandIn
 from service.github_checks import github_findings
 from service.ports import make_ports
 from service.settings import load
-from service.state_folder import StateFolder
+from service.state_folder import StateFolder, StateRefused
 
 GOOD = {
     "state_folder": "'{folder}/state'",
@@ -137,6 +138,47 @@ def test_a_state_folder_that_others_may_enter_fails(machine: Machine) -> None:
     (machine.folder / "state").mkdir(mode=0o755)
     (machine.folder / "state").chmod(0o755)
     assert machine.findings()[1]["state"] == ("fail", f"others may enter {machine.folder / 'state'}: chmod 700 it")
+
+
+def test_a_folder_that_holds_other_things_is_neither_closed_nor_filled(machine: Machine) -> None:
+    shared = machine.folder / "state"
+    shared.mkdir()
+    shared.chmod(0o777)
+    (shared / "somebody's").write_text("theirs")
+    assert machine.findings()[1]["state"] == ("fail", StateFolder(shared).refusal())
+    with pytest.raises(StateRefused, match="set state_folder"):
+        StateFolder(shared).make()
+    assert (stat.S_IMODE(shared.stat().st_mode), [entry.name for entry in shared.iterdir()]) == (0o777, ["somebody's"])
+
+
+def test_a_folder_that_was_made_only_in_part_is_made_whole(machine: Machine) -> None:
+    state = StateFolder(machine.folder / "state")
+    state.clones.mkdir(parents=True)
+    state.make()
+    assert state.locks.is_dir()
+
+
+def test_a_state_folder_in_a_clone_is_warned_of(machine: Machine) -> None:
+    StateFolder(machine.folder / "state").make()
+    (machine.folder / ".git").mkdir()
+    assert machine.findings()[1]["state"][0] == "warn"
+
+
+def test_a_store_that_is_none_fails(machine: Machine) -> None:
+    state = StateFolder(machine.folder / "state")
+    state.make()
+    state.database.write_text("garbage " * 200)
+    code, found = machine.findings()
+    assert (code, found["store"][0]) == (1, "fail")
+    assert "not a database" in found["store"][1]
+
+
+def test_a_lock_that_cannot_be_opened_is_said_in_a_sentence(machine: Machine) -> None:
+    state = StateFolder(machine.folder / "state")
+    state.make()
+    (state.path / "lock").mkdir()
+    with pytest.raises(StateRefused, match="move it away"):
+        state.lock()
 
 
 def test_a_taken_port_fails_unless_our_own_service_has_it(machine: Machine) -> None:
