@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -30,6 +31,7 @@ SEAT_COMMANDS = {
 """What agents run inside a session."""
 
 TRACEBACK_VARIABLE = "THE_LOOP_TRACEBACK"
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 class Commands(click.Group):
@@ -68,6 +70,9 @@ def main() -> None:
     except Exception as fault:
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
+        if isinstance(fault, OSError) and fault.errno in NO_ROOM:
+            click.echo(f"the-loop: what it says cannot be written: {fault.strerror}", err=True)
+            os._exit(2)  # the interpreter would try once more, and complain in its own words
         click.echo(
             f"the-loop: a fault of its own ({type(fault).__name__}: {fault}); "
             f"repeat it with {TRACEBACK_VARIABLE}=1 to see where, and report it",

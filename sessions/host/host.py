@@ -31,7 +31,7 @@ from sessions.host.records import (
     TroubleKind,
     Usage,
 )
-from sessions.host.spec import HostSpec
+from sessions.host.spec import LOG_NAME, HostSpec
 from sessions.host.trouble import is_provider_notice
 from sessions.host.turn import TITLE_CHARACTERS_MAX, RunningTurn
 from sessions.process_tree import Ending
@@ -90,6 +90,10 @@ class Host:
         opening.cancel()
         await asyncio.gather(opening, return_exceptions=True)
         await self._finish()
+
+    @property
+    def _log_says_more(self) -> str:
+        return f"sessions/{self._spec.session_id}/{LOG_NAME} in the state folder says more"
 
     # What the server asks.
 
@@ -211,9 +215,9 @@ class Host:
             self._fail_to_start(fault.kind, fault.text)
         except AgentGone:
             happened = await self._agent.gone() if self._agent else "the agent is gone"
-            self._fail_to_start(TroubleKind.OURS, f"{happened} before its conversation was open")
+            self._fail_to_start(TroubleKind.OURS, f"{happened} before its conversation was open; {self._log_says_more}")
         except TimeoutError:
-            text = f"the agent did not open its conversation in {self._spec.times.start_s:g} s"
+            text = f"the agent did not open its conversation in {self._spec.times.start_s:g} s; {self._log_says_more}"
             self._fail_to_start(TroubleKind.OURS, text)
         else:
             self._begin(opened)

@@ -112,6 +112,22 @@ def test_a_variable_that_is_no_setting_is_refused(tmp_path: Path, variable: str,
     assert said in result.stderr
 
 
+@pytest.mark.parametrize("seconds", ["-1", "3601", "inf", "nan", "soon"])
+def test_a_wait_outside_its_bounds_is_refused(seconds: str) -> None:
+    result = CliRunner().invoke(the_loop, ["sessions", "stop", "--wait", seconds, "o/r#1"])
+    assert result.exit_code == 2
+    assert "'--wait'" in result.stderr
+
+
+def test_what_a_full_device_does_not_take_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "service.cli.main", "--help"],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, cwd=tree.ROOT,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "the-loop: what it says cannot be written: No space left on device\n")
+
+
 def test_the_settings_are_found_by_the_environment(tmp_path: Path) -> None:
     file = tmp_path / "elsewhere.toml"
     file.write_text(f'state_folder = "{tmp_path / "state"}"\n')

@@ -151,7 +151,12 @@ def test_a_conversation_that_cannot_be_loaded_is_said_to_be_gone(room: Room, fla
 @pytest.mark.parametrize(
     ("flag", "kind", "text"),
     [
-        pytest.param("--die-at-start", TroubleKind.OURS, "exited with code 3", id="dies"),
+        pytest.param(
+            "--die-at-start",
+            TroubleKind.OURS,
+            "exited with code 3 before its conversation was open; sessions/",
+            id="dies",
+        ),
         pytest.param("--never-initialize", TroubleKind.OURS, "did not open", id="never answers"),
         pytest.param("--login", TroubleKind.PROVIDER, "Authentication required", id="wants a login"),
     ],
