@@ -39,7 +39,7 @@ item_argument = click.argument("item", metavar="WORK-ITEM")
 class Seconds(click.FloatRange):
     """A span within bounds: what is not a number is in none."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 click's
         """As its base."""
         seconds = float(super().convert(value, param, ctx))
         if math.isnan(seconds):
