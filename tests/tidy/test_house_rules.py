@@ -24,6 +24,7 @@ PROCESSES = {
 }
 CLOCKS = {
     "service/clock.py": "where the service's clock is made",
+    "telegrambot/clock.py": "the room stands alone, and brings its own",
     "eventlog/journal.py": "its default clock, for programs without a service",
     "sessions/host/": "is a process of its own and makes its own clock",
     "sessions/folder_lock.py": "waits, within bounds, for a lock that tells nobody when it is free",

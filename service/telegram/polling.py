@@ -1,0 +1,147 @@
+"""The poller as a resource of an application: it fetches under the application's admission, and its end is reported once."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from service.lifecycle.admission import Admission, AdmissionClosed
+from service.lifecycle.coroutines import EventLoop, Running
+from service.lifecycle.latch import CancelToken
+from service.lifecycle.resource import Health, StartContext
+from telegrambot import admission
+from telegrambot.calls import BotApi, Token, polling_client
+from telegrambot.clock import Clock, SystemClock
+from telegrambot.endings import Cause, Ended
+from telegrambot.handling import Handler
+from telegrambot.notices import Hearing, Notice
+from telegrambot.polling import Poller, Polling
+
+NAME = "telegram-polling"
+ADMISSION_WAIT_S = 3600.0
+"""The lifecycle's waits have an end; after it one is begun anew."""
+
+
+class PollingEnded(Exception):
+    """Polling ended though nobody asked for it."""
+
+    def __init__(self, ended: Ended) -> None:
+        super().__init__(f"polling ended by {ended}")
+        self.ended = ended
+
+
+class WebhookSet(Exception):
+    """Telegram brings the updates to a webhook, and while it does nobody may ask for them."""
+
+
+async def refuse_webhook(api: BotApi) -> None:
+    """Look whether the bot has a webhook; it is not taken away. Raises WebhookSet, which names it, and CallFailed."""
+    told = await api.call("getWebhookInfo")
+    address = str(told.get("url") or "") if isinstance(told, dict) else ""
+    if address:
+        where = urlsplit(address).netloc or "an address of its own"
+        raise WebhookSet(f"the bot's updates go to a webhook at {where}: delete it (deleteWebhook), or use another bot")
+
+
+@dataclass(frozen=True, slots=True)
+class GateForCoroutines:
+    """An application's admission, as a poller asks for it."""
+
+    gate: Admission
+
+    async def acquire_when_accepting(self) -> admission.Lease:
+        """Raises AdmissionEnded once the application is ending."""
+        while True:
+            try:
+                lease = await self.gate.acquire_when_accepting_async(CancelToken(), ADMISSION_WAIT_S)
+            except AdmissionClosed as closed:
+                raise admission.AdmissionEnded(str(closed)) from closed
+            if lease is not None:
+                return lease
+
+
+def for_good(ended: Ended) -> None:
+    """A poller that ended is not begun anew: its end is the resource's."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PollingWork:
+    """Polls until it is asked to end, by one poller after another where `again_after_s` says so."""
+
+    token: Token
+    root_url: str
+    handler: Handler
+    polling: Polling = field(default_factory=Polling)
+    report: Callable[[Notice], None] = lambda _: None
+    again_after_s: Callable[[Ended], float | None] = for_good
+    """Told of each end that nobody asked for, once: seconds until polling is begun anew, or None for never.
+
+    Only for a resource that is not required: while a required one is ill nothing is admitted, and so nothing fetched.
+    """
+    clock: Clock = field(default_factory=SystemClock)
+    _poller: Poller | None = field(default=None, init=False)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    def resource(self, loop: EventLoop, *, needs: Sequence[str] = (), required: bool = True) -> Running:
+        """This work as a resource on `loop`, which comes after what it `needs`."""
+        return Running(
+            name=NAME,
+            loop=loop,
+            work=self.run,
+            stop=self.stop,
+            cut=self.cut,
+            halts_at_admission=True,
+            needs=needs,
+            required=required,
+        )
+
+    async def run(self, context: StartContext) -> None:
+        """Raises PollingEnded where polling ended for good."""
+
+        def report(notice: Notice) -> None:
+            if isinstance(notice, Hearing):
+                context.report_health(Health.HEALTHY)
+            self.report(notice)
+
+        while not self._stopping.is_set():
+            ended = await self._poll(context, report)
+            if ended.cause is Cause.STOPPED:
+                return
+            context.report_health(Health.UNHEALTHY)
+            pause_s = self.again_after_s(ended)
+            if pause_s is None:
+                raise PollingEnded(ended)
+            await self._pause(pause_s)
+
+    async def _poll(self, context: StartContext, report: Callable[[Notice], None]) -> Ended:
+        """The life of one poller, with connections of its own: those of a deaf one may be why it was deaf."""
+        async with polling_client(self.polling.deadline_s, trust_env=True) as client:
+            self._poller = Poller(
+                BotApi(self.token, client, self.root_url),
+                GateForCoroutines(context.admission),
+                self.handler,
+                polling=self.polling,
+                report=report,
+                clock=self.clock,
+            )
+            return await self._poller.run()
+
+    def stop(self) -> None:
+        """The batch in hand is finished and confirmed; nothing more is fetched. Safe to repeat."""
+        self._stopping.set()
+        if self._poller is not None:
+            self._poller.stop()
+
+    def cut(self) -> None:
+        """The handler is cancelled; only what it finished is confirmed."""
+        self._stopping.set()
+        if self._poller is not None:
+            self._poller.force()
+
+    async def _pause(self, seconds: float) -> None:
+        waits = [asyncio.ensure_future(self.clock.sleep(seconds)), asyncio.ensure_future(self._stopping.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
