@@ -45,7 +45,7 @@ class Place(StrEnum):
     TABLE = "table"
     """In a table's cell."""
     EMAIL_TAIL = "email-tail"
-    """In the quoted mail or the signature that a mail program put below a reply."""
+    """In the quoted or forwarded mail, the signature or the footer that a mail program put below a reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

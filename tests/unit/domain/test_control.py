@@ -143,56 +143,6 @@ def test_words_that_are_not_said_to_us_are_ignored_and_the_place_is_told(
 
 
 @pytest.mark.parametrize(
-    "header",
-    [
-        "On Mon, Jan 1, 2024 at 10:00 AM Ada <ada@example.org> wrote:",
-        "On Monday, Ada wrote:",
-        "On Mon, Jan 1, 2024 at 10:00 AM Ada Lovelace <\nada@example.org> wrote:",
-        "Am 01.01.2024 um 10:00 schrieb Ada <ada@example.org>:",
-        "Le lun. 1 janv. 2024 à 10:00, Ada <ada@example.org> a écrit :",
-        "El lun, 1 ene 2024 a las 10:00, Ada escribió:",
-        "Il giorno lun 1 gen 2024 alle ore 10:00 Ada ha scritto:",
-        "Em seg., 1 de jan. de 2024 às 10:00, Ada escreveu:",
-        "Op ma 1 jan. 2024 om 10:00 schreef Ada:",
-        "Den mån 1 jan. 2024 kl 10:00 skrev Ada:",
-        "ma 1. tammik. 2024 klo 10.00 Ada kirjoitti:",
-        "pon., 1 sty 2024 o 10:00 Ada napisał(a):",
-        "po 1. 1. 2024 v 10:00 Ada napsal(a):",
-        "пн, 1 янв. 2024 г. в 10:00, Ada написал(а):",
-        "1 Oca 2024 Pzt, 10:00 tarihinde Ada şunu yazdı:",
-        "在 2024年1月1日，Ada 写道：",
-        "2024年1月1日(月) 10:00 Adaのメール:",
-        "2024년 1월 1일 (월) 오전 10:00, Ada님이 작성:",
-        "From: Ada\nSent: Monday\nTo: Bob\nSubject: x",
-        "**From:** Ada\n**Sent:** Monday",
-        "Von: Ada\nGesendet: Montag",
-        "De : Ada\nEnvoyé : lundi",
-        "-----Original Message-----",
-        "---------- Forwarded message ---------",
-    ],
-)
-def test_below_the_header_of_a_mail_nothing_is_a_command(header: str) -> None:
-    body = f"Thanks.\n\n{header}\n\nthe-loop stop"
-    line = body.count("\n") + 1
-    assert read(body).ignored == (Ignored(written="the-loop stop", because=Place.EMAIL_TAIL, line=line),)
-    assert read(body).commands == ()
-
-
-@pytest.mark.parametrize(
-    "above",
-    [
-        pytest.param("On the other hand:", id="no-verb"),
-        pytest.param("She wrote:", id="no-opening"),
-        pytest.param("```\n-- \n```", id="signature-in-a-fence"),
-        pytest.param("---", id="rule"),
-        pytest.param("From: the first line of the log", id="one-field"),
-    ],
-)
-def test_what_only_resembles_a_mail_header_hides_nothing(above: str) -> None:
-    assert read(f"{above}\n\nthe-loop stop").commands == (STOP,)
-
-
-@pytest.mark.parametrize(
     ("body", "command", "remainder"),
     [
         pytest.param("the-loop start fix the *tests*", Command(verb=Verb.START, argument="fix the tests"),
