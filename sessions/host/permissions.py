@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from sessions.host.commands import begins_with_one_of, plain_words
+from sessions.host.git_reach import reach_of
 
 OPERATOR_VERBS = frozenset({"sessions", "serve", "init", "demo"})
 """What of the command line moves something and is the operator's alone."""
@@ -107,8 +108,12 @@ def _judge_command(words: tuple[str, ...] | None, rules: PermissionRules) -> Ver
         return _refuse(rules, "allows one plain command only, without operator, substitution or redirection")
     if words[0] == "the-loop" and OPERATOR_VERBS & set(words[1:]):
         return _refuse(rules, "allows an agent none of the operator's verbs")
-    if not begins_with_one_of(words, rules.allow_commands):
+    begun = [entry for entry in rules.allow_commands if begins_with_one_of(words, (entry,))]
+    if not begun:
         return Verdict(False, f"{_COMMANDS_SETTING} has no entry that this command begins with")
+    reaches = [reach_of(words, entry.split(), rules.clone) for entry in begun]
+    if None not in reaches:
+        return Verdict(False, f"{_COMMANDS_SETTING} allows no {reaches[0]}, unless an entry names it")
     return Verdict(True, f"a command of {_COMMANDS_SETTING}")
 
 
