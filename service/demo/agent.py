@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +36,6 @@ from acp.schema import (
     Usage,
 )
 
-FOLDER_VARIABLE = "DEMO_AGENT_FOLDER"
-"""Where the conversations are kept; without it the agent does not start."""
 STEP_VARIABLE = "DEMO_AGENT_STEP_S"
 """How long each of the steps of slow work takes, in seconds (0.5 unless set)."""
 SLOW_WORDS = "work slowly"
@@ -223,8 +222,8 @@ async def _git(folder: Path, *arguments: str) -> str:
 
 
 def main() -> None:
-    """Run over standard input and output until the client goes."""
-    folder = Path(os.environ[FOLDER_VARIABLE])
+    """Run over standard input and output until the client goes; the one argument is where conversations are kept."""
+    folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     agent = DemoAgent(folder, float(os.environ.get(STEP_VARIABLE, "0.5")))
     asyncio.run(run_agent(cast(Agent, agent)))

@@ -29,8 +29,9 @@ class Mode(StrEnum):
     POLL = "poll"
 
 
-def settings_text(api_url: str, port: int, mode: Mode) -> str:
-    """The settings file: what a real one holds, with a stand-in's addresses and pauses for the impatient."""
+def settings_text(folder: Path, api_url: str, port: int, mode: Mode) -> str:
+    """The settings file in the demo's folder: what a real one holds, with a stand-in's addresses and pauses for the
+    impatient. It needs nothing of our environment, so that whoever keeps it can serve it again."""
     pushed = mode is Mode.WEBHOOK
     return f"""\
 name = "demo"
@@ -60,19 +61,19 @@ label = {_text(LABEL)}
 
 [sessions]
 harness = "command"
-command = [{_text(sys.executable)}, "-P", "-m", "service.demo.agent"]
+command = [{_text(sys.executable)}, "-P", "-m", "service.demo.agent", {_text(str(folder / "conversations"))}]
 pass_variables = ["DEMO_AGENT_*"]
 """
 
 
-def environment(folder: Path, ours: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(ours: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of the demo's processes: ours (None: this process's) without settings and proxies."""
     kept = {
         name: value
         for name, value in (os.environ if ours is None else ours).items()
         if not name.startswith(NOT_PASSED_ON) and not name.lower().endswith("_proxy")
     }
-    return kept | {"DEMO_AGENT_FOLDER": str(folder / "conversations"), "DEMO_AGENT_STEP_S": STEP_OF_SLOW_WORK_S}
+    return kept | {"DEMO_AGENT_STEP_S": STEP_OF_SLOW_WORK_S}
 
 
 def _text(value: str | bool) -> str:

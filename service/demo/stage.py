@@ -46,7 +46,7 @@ class Stage:
         self.thread_number = 0
         self._patience = patience
         self._outlives_us = outlives_us
-        self._environment = setting.environment(folder)
+        self._environment = setting.environment()
         self._door: RemoteStandIn | None = None
 
     @property
@@ -73,7 +73,8 @@ class Stage:
         )
         self.thread_number = _number(issue, "number")
         self.webhook_port = _free_port()
-        self.config.write_text(setting.settings_text(self.address, self.webhook_port, self.mode), "utf-8")
+        text = setting.settings_text(self.folder, self.address, self.webhook_port, self.mode)
+        self.config.write_text(text, "utf-8")
 
     def start_service(self) -> int:
         """Start `the-loop serve`; returns its pid, while it is still starting."""

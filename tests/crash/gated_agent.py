@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,7 @@ from acp import run_agent
 from acp.interfaces import Agent
 from acp.schema import NewSessionResponse, PromptResponse, TextContentBlock
 
-from service.demo.agent import FOLDER_VARIABLE, DemoAgent, what_was_read
+from service.demo.agent import DemoAgent, what_was_read
 
 
 class Place(StrEnum):
@@ -63,8 +63,8 @@ class GatedAgent(DemoAgent):
 
 
 def main() -> None:
-    """Run over standard input and output until the client goes."""
-    asyncio.run(run_agent(cast(Agent, GatedAgent(Path(os.environ[FOLDER_VARIABLE]), 0.0))))
+    """Run over standard input and output until the client goes; the one argument is where conversations are kept."""
+    asyncio.run(run_agent(cast(Agent, GatedAgent(Path(sys.argv[1]), 0.0))))
 
 
 if __name__ == "__main__":

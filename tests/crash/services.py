@@ -36,7 +36,7 @@ class Services:
         self._said = folder / "service.log"
         self._said_from = 0
         self._process: subprocess.Popen[bytes] | None = None
-        (folder / FILE_NAME).write_text(setting.text(api_url, self.port), "utf-8")
+        (folder / FILE_NAME).write_text(setting.text(folder, api_url, self.port), "utf-8")
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -63,7 +63,7 @@ class Services:
                 stdin=subprocess.PIPE,
                 stdout=said,
                 stderr=said,
-                env=environment(self._folder) | self._variables,
+                env=environment() | self._variables,
                 start_new_session=True,
             )
 

@@ -6,16 +6,19 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 REPOSITORY = "octo/repo"
 SECRET = "s3cret"
 TOKEN = "tok"
+CONVERSATIONS = "conversations"
 DEMO_AGENT = (sys.executable, "-P", "-m", "service.demo.agent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """`variables`: more of the service's environment, which its agents may see."""
+    """`agent`: its command; behind it stands where the agents of the harness `command` keep their conversations.
+    `variables`: more of the service's environment, which its agents may see."""
 
     pushed: bool = True
     polled: bool = False
@@ -23,8 +26,9 @@ class Setting:
     agent: tuple[str, ...] = DEMO_AGENT
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def text(self, api_url: str, port: int) -> str:
-        """The settings file."""
+    def text(self, folder: Path, api_url: str, port: int) -> str:
+        """The settings file in this folder."""
+        command = (*self.agent, str(folder / CONVERSATIONS)) if self.harness == "command" else self.agent
         return f"""\
 name = "crash"
 state_folder = "state"
@@ -52,6 +56,6 @@ authorized_users = ["ada"]
 
 [sessions]
 harness = "{self.harness}"
-command = {json.dumps(self.agent)}
+command = {json.dumps(command)}
 pass_variables = {json.dumps(["DEMO_AGENT_*", *self.variables])}
 """

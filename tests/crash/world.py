@@ -20,7 +20,7 @@ from service.demo.leftovers import end_sessions
 from tests.crash.books import Books
 from tests.crash.points import Point
 from tests.crash.services import Services
-from tests.crash.setting import REPOSITORY, SECRET, TOKEN, Setting
+from tests.crash.setting import CONVERSATIONS, REPOSITORY, SECRET, TOKEN, Setting
 
 HEARD = ("issue_comment", "issues")
 WAIT_S = 45.0
@@ -37,7 +37,7 @@ class World:
     def __init__(self, folder: Path, *points: Point, setting: Setting = ORDINARY) -> None:
         self.github = StandIn(folder / "github")
         self.services = Services(folder, setting, self.github.base_url, points)
-        self.conversations = folder / "conversations"
+        self.conversations = folder / CONVERSATIONS
         self.conversations.mkdir()
         self.books = Books(self.services.state, self.conversations)
         self.number = 0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from service.demo.setting import Mode, settings_text
 from sessions.host.permissions import PermissionMode
 from sessions.host.protocol import HandState
 from sessions.host.records import Ended, PermissionAnswered, Replayed, StopReason, Taken
@@ -25,10 +27,10 @@ def room(tmp_path: Path) -> Iterator[Room]:
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
-        "DEMO_AGENT_FOLDER": str(room.agent_folder),
         "DEMO_AGENT_STEP_S": "0.05",
     }
-    room.spec = replace(room.spec, argv=(sys.executable, "-m", "service.demo.agent"), environment=environment)
+    argv = (sys.executable, "-m", "service.demo.agent", str(room.agent_folder))
+    room.spec = replace(room.spec, argv=argv, environment=environment)
     yield room
     room.close()
 
@@ -98,3 +100,11 @@ def test_its_conversation_survives_it(room: Room) -> None:
     assert one(room.wait_for(Replayed), Replayed) == Replayed(("t1",))
     assert link.hand("t2", "again\n\nturn: t2", WAIT_S) is HandState.HANDED
     wait_until(lambda: sum(isinstance(record, Ended) for record in room.records()) == 2)
+
+
+def test_the_demos_settings_alone_say_how_it_is_started(room: Room, tmp_path: Path) -> None:
+    settings = tomllib.loads(settings_text(tmp_path, "http://127.0.0.1:1", 1, Mode.WEBHOOK))
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    room.spec = replace(room.spec, argv=tuple(settings["sessions"]["command"]), environment=environment)
+    assert answer_to(room, "hello").text_after_tools == "I read 0 comments."
+    assert [path.name for path in (tmp_path / "conversations").iterdir()] == ["demo-1.jsonl"]
