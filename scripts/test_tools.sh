@@ -48,8 +48,16 @@ real_agent() {
   bounded bash "$installer" >/dev/null 2>&1 </dev/null || missing "a real agent"
 }
 
+bot_clients() {
+  local installer=tests/contract/install_bot_clients.sh
+  [ -f "$installer" ] || return
+  echo "Installing Telegram bot libraries to try the stand-in Bot API server with"
+  bounded bash "$installer" >/dev/null 2>&1 </dev/null || missing "Telegram bot libraries"
+}
+
 mkdir -p .tools
 system_packages
+bot_clients
 if have node && have npm; then
   payload_examples
   real_agent

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader
 from typing import Any
 
 from tests.fakes.bot_api.answers import Answer
@@ -26,6 +27,7 @@ class Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: Listener
+    rfile: BufferedReader
 
     def reply(self) -> None:
         try:
@@ -81,6 +83,9 @@ class Exchange(BaseHTTPRequestHandler):
 
     def reset(self) -> None:
         """End the connection as a dead peer's system does, without a goodbye."""
+        if self.headers.get("Content-Length", "0") != "0":
+            # A client between head and body would see a closed connection instead of a reset one.
+            self.rfile.peek(1)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
         self.server.reset_at_close(self.connection)
         self.hang_up()
