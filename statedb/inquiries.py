@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apsw
@@ -12,7 +12,7 @@ import apsw
 from domain.model import Event, EventKey, ItemId, Label, Thread, TurnId
 from statedb import codec
 from statedb.database import Connection
-from statedb.reading import FATE_COLUMNS, ITEM_COLUMNS, read_fate, read_item
+from statedb.reading import FATE_COLUMNS, ITEM_COLUMNS, read_fate, read_item, still_refused
 from statedb.rows import FateRow, ItemRow
 
 KEYS_MAX = 100
@@ -261,8 +261,8 @@ def standings(connection: Connection, item_id: ItemId | None = None) -> list[Ite
     rows = list(found)
     return [
         ItemStanding(
-            item=read_item(row[:-4]), session=newest_session(connection, ItemId(row[-1])), waiting=row[-4],
-            gave_up=row[-3], in_turn=bool(row[-2]),
+            item=_as_told(connection, read_item(row[:-4])), session=newest_session(connection, ItemId(row[-1])),
+            waiting=row[-4], gave_up=row[-3], in_turn=bool(row[-2]),
         )
         for row in rows
     ]  # fmt: skip
@@ -322,6 +322,11 @@ _TURN = (
     "t.turn_id, t.session_id, t.state, t.kind, t.frozen_at, t.handed_at, t.taken_at, t.ended_at, t.receipt,"
     " t.stop_reason, t.used, t.interruptions"
 )
+
+
+def _as_told(connection: Connection, item: ItemRow) -> ItemRow:
+    """The item with as many refused comments as the next session is told of."""
+    return replace(item, refused=len(still_refused(connection, item, item.refused)))
 
 
 def _turn(connection: Connection, row: Sequence[Any]) -> TurnFound:

@@ -30,6 +30,9 @@ from statedb.rows import FateRow, ItemRow, Removal, Step, TextRow
 ObjectKey = tuple[str, str, int]
 """Host, kind and id of a comment or review."""
 
+REFUSED = (Outcome.AWAITING_START, Outcome.SESSION_PAUSED, Outcome.SESSION_STOPPED, Outcome.NOT_AUTHORIZED)
+"""How a comment ends that the next session is told of."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOfOurs:
@@ -107,6 +110,23 @@ def commands_of(connection: apsw.Connection, item_id: ItemId) -> list[PhaseComma
         PhaseCommand(key=EventKey(key), verb=Verb(verb), place=Place(at_ms=at, fact=Fact(fact), number=number))
         for key, verb, at, fact, number in rows
     ]
+
+
+def still_refused(connection: apsw.Connection, item: ItemRow, newest: int) -> set[tuple[Fact, int]]:
+    """Of an item's `newest` refusals the comments that stand on the thread, by kind and id; an edited one is one.
+
+    The item counts the refusals that no session was told of, and those are its newest.
+    """
+    if newest <= 0:
+        return set()
+    rows = connection.execute(
+        "SELECT f.place_fact, f.place_number FROM (SELECT place_fact, place_number FROM fates WHERE item_id = ?"
+        " AND outcome IN (SELECT value FROM json_each(?)) ORDER BY changed_at DESC, place_at DESC LIMIT ?) f"
+        " LEFT JOIN texts t ON t.host = ? AND t.fact = f.place_fact AND t.object_id = f.place_number"
+        " WHERE t.deleted_at IS NULL",
+        (item.item_id, json.dumps(REFUSED), newest, item.home.host),
+    )
+    return {(Fact(fact), number) for fact, number in rows}
 
 
 def part_of_ours(connection: apsw.Connection, object_id: int, reply_id: str | None, part: int) -> PartOfOurs | None:

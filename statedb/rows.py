@@ -61,7 +61,7 @@ class ItemRow:
     folded: Folded = field(default_factory=Folded)
     failed_generation: EventKey | None = None
     refused: int = 0
-    """Comments refused since a session last heard how many."""
+    """How often a comment was refused since a session last heard how many; some may be gone from the thread."""
     refused_since_ms: int | None = None
     snapshot: Snapshot | None = None
     other_instance: str | None = None

@@ -106,6 +106,13 @@ class Batch:
         stored = reading.commands_of(self.connection, item_id)
         return stored + [command for owner, command in self.rows.commands if owner == item_id]
 
+    def refused(self, item: ItemRow) -> int:
+        """How many comments that stand on the thread the next session is told of."""
+        fresh = [row.place for row in self.rows.fates if row.item_id == item.item_id and row.outcome in reading.REFUSED]
+        stored = reading.still_refused(self.connection, item, item.refused - len(fresh))
+        gone = {(text.fact, text.object_id) for text in self.rows.texts if text.deleted_at_ms is not None}
+        return len((stored | {(place.fact, place.number) for place in fresh}) - gone)
+
     def view(self, event: Event, item: ItemRow) -> View:
         """What a decision on the event looks at."""
         text = self.text_of(event)

@@ -31,7 +31,7 @@ def apply(state: Batch, event: Event, item: ItemRow, decision: Apply, row: FateR
     row = replace(row, verb=verb, effect=effect)
     if effect in (Effect.STOPPED, Effect.CLEANED) and after.phase is Phase.STOPPED:
         return _ending(state, item, row)
-    if _owes_a_prompt(event, item, verb, effect):
+    if _owes_a_prompt(state, event, item, verb, effect):
         return replace(row, step=Step.QUEUED)
     return replace(row, fate=Fate.SETTLED)
 
@@ -120,9 +120,9 @@ def answer(state: Batch, item: ItemRow, verb: Verb) -> str:
     if verb is not Verb.STATUS:
         return texts.help_text()
     waiting, in_turn = work.load_of(state.connection, item.item_id)
-    view = state.item_view(item)
+    view, refused = state.item_view(item), state.refused(item)
     return texts.standing(
-        Standing(phase=view.phase, has_session=view.has_session, waiting=waiting, refused=item.refused, in_turn=in_turn)
+        Standing(phase=view.phase, has_session=view.has_session, waiting=waiting, refused=refused, in_turn=in_turn)
     )
 
 
@@ -194,11 +194,13 @@ def _ending(state: Batch, item: ItemRow, row: FateRow) -> FateRow:
     return replace(row, fate=Fate.SETTLED, outcome=Outcome.CONTROL_EXECUTED)
 
 
-def _owes_a_prompt(event: Event, item: ItemRow, verb: Verb, effect: Effect) -> bool:
+def _owes_a_prompt(state: Batch, event: Event, item: ItemRow, verb: Verb, effect: Effect) -> bool:
     if not VERBS[verb].hands_over or effect in (Effect.SUPERSEDED, Effect.NOTHING_TO_DO):
         return False
     has_words = bool(event.reading and event.reading.remainder.strip())
-    return has_words or effect in (Effect.STARTED, Effect.REARMED) or (effect is Effect.RESUMED and item.refused > 0)
+    if has_words or effect in (Effect.STARTED, Effect.REARMED):
+        return True
+    return effect is Effect.RESUMED and state.refused(item) > 0
 
 
 def operator_place(item: ItemRow | None, now_ms: int, number: int) -> Place:

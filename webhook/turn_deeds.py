@@ -19,6 +19,7 @@ from sessions.port import HarnessFailed
 from sessions.prompts import Refused
 from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
+from statedb.reading import still_refused
 from statedb.rows import ItemRow
 from statedb.session_rows import SessionRow
 from statedb.turn_rows import TurnRow
@@ -49,7 +50,8 @@ class TurnDeeds:
             prompt_event(row.event, is_edit=row.fate.effect == "edit", is_command=row.fate.verb is not None)
             for row in rows
         ]
-        refused = Refused(count=item.refused, since_ms=item.refused_since_ms or 0) if item.refused else None
+        count = len(still_refused(reader, item, item.refused))
+        refused = Refused(count=count, since_ms=item.refused_since_ms or 0) if count else None
         write_prompt = self._ground.means.prompts.following
         if not session_rows.has_heard(reader, session.session_id):
             write_prompt = self._ground.means.prompts.first
