@@ -124,7 +124,7 @@ All of it is left running.
   write as {OWNER}           curl -s {door}/comment -d '{comment}'
   read the thread        curl -s {door}/comments -d '{ask}'
 
-  serve it again         kill {pids[0]}; the-loop serve --config {config}
+  serve it again         the-loop serve --config {config}    (once {pids[0]} was killed and is gone)
   end it                 kill {" ".join(pids)}    (a session that runs then: `the-loop stop` on the thread before)
   remove it              rm -r {shlex.quote(str(stage.folder))}"""
     )
