@@ -10,7 +10,7 @@ from pathlib import Path
 from sessions.host.commands import begins_with_one_of, plain_words
 from sessions.host.git_reach import reach_of
 
-OPERATOR_VERBS = frozenset({"sessions", "serve", "init", "demo"})
+OPERATOR_VERBS = frozenset({"sessions", "serve", "init", "demo", "telegram"})
 """What of the command line moves something and is the operator's alone."""
 SEAT_COMMANDS = tuple(f"the-loop {verb}" for verb in ("thread", "reply", "ask", "push", "pr", "events"))
 DEFAULT_ALLOW_COMMANDS = ("the-loop", "git add", "git commit", "git status", "git diff", "git log")
@@ -100,7 +100,15 @@ def _judge_edit(request: PermissionRequest, rules: PermissionRules) -> Verdict:
         return _refuse(rules, f"allows {request.kind} inside the clone only, and the agent named no file")
     if not all(inside(rules.clone, path) for path in request.paths):
         return _refuse(rules, f"allows {request.kind} inside the clone only")
+    if any(_is_gits_own(rules.clone, path) for path in request.paths):
+        return _refuse(rules, f"allows {request.kind} of no file of git's own: its settings and hooks run programs")
     return Verdict(True, f"{request.kind} inside the clone")
+
+
+def _is_gits_own(clone: Path, path: str) -> bool:
+    """Whether a path inside the clone, links followed, is git's folder or lies in one; some disks know no capitals."""
+    below = (clone / path).resolve().relative_to(clone.resolve())
+    return any(part.casefold() == ".git" for part in below.parts)
 
 
 def _judge_command(words: tuple[str, ...] | None, rules: PermissionRules) -> Verdict:

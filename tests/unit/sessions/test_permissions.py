@@ -83,6 +83,29 @@ def test_edits_stay_inside_the_clone(clone: Path, paths: tuple[str, ...], allowe
 
 
 @pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(".git/config", id="settings"),
+        pytest.param("{clone}/.git/hooks/pre-commit", id="a hook"),
+        pytest.param(".GIT/config", id="in capitals"),
+        pytest.param(".git", id="the folder"),
+        pytest.param("src/../.git/config", id="by dots"),
+        pytest.param("vendor/.git/config", id="of a repository inside"),
+        pytest.param("gits/config", id="by a link"),
+    ],
+)
+def test_what_git_runs_programs_by_is_not_edited(clone: Path, path: str) -> None:
+    (clone / ".git").mkdir()
+    (clone / "gits").symlink_to(".git")
+    verdict = ask(clone, EDITS, "edit", paths=("a.txt", path.format(clone=clone)))
+    assert (verdict.allowed, "file of git's own" in verdict.reason) == (False, True)
+
+
+def test_files_that_only_remind_of_gits_own_are_edited(clone: Path) -> None:
+    assert ask(clone, EDITS, "edit", paths=(".gitignore", ".github/workflows/ci.yml", "git/config")).allowed
+
+
+@pytest.mark.parametrize(
     ("command", "allowed"),
     [
         pytest.param("git add a.txt", True, id="an entry and more"),
