@@ -38,11 +38,12 @@ class Form:
 class LineFormat:
     """Turns events and log records into lines of UTF-8 that end with their only newline; safe to share by threads."""
 
-    __slots__ = ("_bounds", "_forms", "_masker", "_quick_characters_max", "_source")
+    __slots__ = ("_bounds", "_end", "_forms", "_masker", "_quick_characters_max", "_source")
 
     def __init__(self, source: str, secrets: Iterable[str] = (), bounds: Bounds | None = None) -> None:
         """Lines say that `source` wrote them, and show none of the `secrets`."""
         self._source = source[:SOURCE_CHARACTERS_MAX]
+        self._end = f',"source":{ENCODER.encode(self._source)}}}\n'
         self._masker = Masker(secrets)
         self._bounds = bounds or Bounds()
         self._quick_characters_max = quick_characters_max(self._bounds)
@@ -77,8 +78,8 @@ class LineFormat:
 
     def _quick(self, form: Form, time_ms: int, text: str) -> bytes:
         middle = "," + text[1:-1] if len(text) > 2 else ""
-        tail = f'"pid":{os.getpid()},"source":{ENCODER.encode(self._source)}}}\n'
-        return f"{form.before_time}{time_ms}{form.after_time}{middle},{tail}".encode("utf-8", "replace")
+        line = f'{form.before_time}{time_ms}{form.after_time}{middle},"pid":{os.getpid()}{self._end}'
+        return line.encode("utf-8", "replace")
 
     def _whole(self, head: dict[str, Json], plain: dict[str, Json]) -> bytes:
         line = {**head, **plain, "pid": os.getpid(), "source": self._source}

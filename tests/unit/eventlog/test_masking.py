@@ -116,15 +116,15 @@ def test_a_known_secret_never_survives_masking(secret: str, before: str, after: 
 @given(st.sampled_from(PATTERNS), st.data())
 def test_whatever_has_the_shape_of_a_secret_also_has_the_hint_of_it(pattern, data) -> None:
     text = data.draw(st.from_regex(pattern.shape))
-    assert pattern.hint.search(text)
-    assert pattern.hint.search(json.dumps(text, ensure_ascii=False))
+    assert pattern.hint.search(text.lower())
+    assert pattern.hint.search(json.dumps(text, ensure_ascii=False).lower())
 
 
-ALL_HINTS = " 1:" + "a" * 30 + " ghp_ sk- eyJ ://x@ ?a= bearer -----BEGIN "
+ALL_HINTS = " 1:" + "a" * 30 + " ghp_ sk- eyJ ://x@ ?a=b authorization bearer -----BEGIN "
 
 
 def test_every_shape_is_looked_for_in_the_texts_whose_cost_is_measured() -> None:
-    assert all(pattern.hint.search(ALL_HINTS) for pattern in PATTERNS)
+    assert all(pattern.hint.search(ALL_HINTS.lower()) for pattern in PATTERNS)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,7 @@ def test_every_shape_is_looked_for_in_the_texts_whose_cost_is_measured() -> None
         "://a:",
         "&token=",
         "&a",
+        "a=",
         "bearer ",
         "-----BEGIN ",
         "ghp_",
