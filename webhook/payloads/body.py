@@ -6,6 +6,8 @@ import json
 from typing import NoReturn
 from urllib.parse import parse_qsl
 
+from pydantic_core import from_json
+
 from githubapi.fields import Malformed
 
 _FORM_FIELDS_MAX = 16
@@ -24,9 +26,9 @@ def load(raw: bytes, content_type: str | None) -> dict[str, object]:
     """
     match (content_type or "").partition(";")[0].strip().lower():
         case "application/json":
-            return _object(_text(raw))
+            return _object(raw)
         case "application/x-www-form-urlencoded":
-            return _object(_payload(_text(raw)))
+            return _object(_payload(_text(raw)).encode())
         case _:
             raise UnsupportedMedia
 
@@ -49,15 +51,24 @@ def _payload(form: str) -> str:
     return payloads[0]
 
 
-def _object(text: str) -> dict[str, object]:
+def _object(raw: bytes) -> dict[str, object]:
+    """The quick reader knows no half of a surrogate pair and little depth: whatever it refuses is read once more."""
+    try:
+        document: object = from_json(raw, allow_inf_nan=False, cache_strings="keys")
+    except ValueError:
+        document = _document(_text(raw))
+    if not isinstance(document, dict):
+        raise Malformed(_BODY, "is no object")
+    return document
+
+
+def _document(text: str) -> object:
     try:
         document: object = _DECODER.decode(text)
     except RecursionError:
         raise Malformed(_BODY, "is nested too deep") from None
     except ValueError:
         raise Malformed(_BODY, "is no JSON") from None
-    if not isinstance(document, dict):
-        raise Malformed(_BODY, "is no object")
     return document
 
 

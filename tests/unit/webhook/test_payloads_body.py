@@ -84,6 +84,34 @@ def test_an_escaped_nul_and_half_a_surrogate_pair_are_left_to_the_field_readers(
     assert load(rb'{"a":"\u0000\ud83d"}', JSON) == {"a": "\0\ud83d"}
 
 
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(document=st.dictionaries(st.text(), JSON_VALUES))
+def test_every_json_object_is_read_as_it_was_written(document: dict[str, object]) -> None:
+    assert load(json.dumps(document).encode(), JSON) == document
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"a":1,"a":2}', id="a key twice"),
+        pytest.param('{"a":-0}', id="a negative zero"),
+        pytest.param('{"a":12345678901234567890123}', id="a large number"),
+        pytest.param('{"a":1e400}', id="a number beyond what a float holds"),
+        pytest.param('{"a":0.1234567890123456789}', id="many digits"),
+        pytest.param(" \t\r\n{}\n", id="space around it"),
+        pytest.param(r'{"\u0061\/":"\ud83d\ude00"}', id="escapes"),
+        pytest.param('{"a":' + "[" * 500 + "]" * 500 + "}", id="five hundred lists in each other"),
+    ],
+)
+def test_unusual_json_is_read_as_the_standard_library_reads_it(text: str) -> None:
+    assert load(text.encode(), JSON) == json.loads(text)
+
+
 @given(raw=st.binary(max_size=200), content_type=st.sampled_from([JSON, FORM]))
 def test_no_bytes_raise_anything_but_malformed(raw: bytes, content_type: str) -> None:
     try:
