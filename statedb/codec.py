@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from domain import control
@@ -25,6 +26,9 @@ from domain.model import (
     Thread,
 )
 from domain.phase import Folded, PhaseCommand
+
+DOCUMENTS_MAX = 1_024
+"""How many phases and snapshots are kept with what stands for them: a batch reads what the one before it wrote."""
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
 
@@ -100,6 +104,7 @@ def read_place(stored: list[Any]) -> Place:
     return Place(at_ms=stored[0], fact=Fact(stored[1]), number=stored[2])
 
 
+@lru_cache(DOCUMENTS_MAX)
 def write_folded(folded: Folded) -> str:
     """The folded phase."""
     last = folded.last
@@ -113,6 +118,7 @@ def write_folded(folded: Folded) -> str:
     )
 
 
+@lru_cache(DOCUMENTS_MAX)
 def read_folded(phase: str, document: str) -> Folded:
     """What `write_folded` wrote, with the phase from its own column."""
     stored = json.loads(document)
@@ -126,6 +132,7 @@ def read_folded(phase: str, document: str) -> Folded:
     )
 
 
+@lru_cache(DOCUMENTS_MAX)
 def write_snapshot(snapshot: Snapshot) -> str:
     """An item's state."""
     return dump(
@@ -141,6 +148,7 @@ def write_snapshot(snapshot: Snapshot) -> str:
     )
 
 
+@lru_cache(DOCUMENTS_MAX)
 def read_snapshot(document: str) -> Snapshot:
     """What `write_snapshot` wrote."""
     stored = json.loads(document)

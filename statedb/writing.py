@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 
 import apsw
@@ -41,6 +42,7 @@ class Insert:
             connection.execute(self._statement(count), values)
             start += count
 
+    @cache  # noqa: B019 - the few inserts are constants and each has seven lengths
     def _statement(self, count: int) -> str:
         row = f"({','.join('?' * (self.columns.count(',') + 1))})"
         return f"INSERT {self.into} ({self.columns}) VALUES {','.join([row] * count)} {self.on_conflict}"  # noqa: S608 constants
