@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from typing import Any
 
 import apsw
 
@@ -31,21 +32,26 @@ class Insert:
 
     into: str
     columns: str
-    on_conflict: str = ""
+    ending: str = ""
 
-    def run(self, connection: apsw.Connection, rows: Sequence[tuple[object, ...]]) -> None:
-        """Insert the rows in order, by few statements of few different lengths, so that all stay prepared."""
+    def run(self, connection: apsw.Connection, rows: Sequence[tuple[object, ...]]) -> list[tuple[Any, ...]]:
+        """Insert the rows in order, by few statements of few different lengths, so that all stay prepared.
+
+        Returns what the ending says of them, in no order.
+        """
+        returned: list[tuple[Any, ...]] = []
         start = 0
         while start < len(rows):
             count = min(ROWS_MAX, 1 << (len(rows) - start).bit_length() - 1)
             values = tuple(chain.from_iterable(rows[start : start + count]))
-            connection.execute(self._statement(count), values)
+            returned += connection.execute(self._statement(count), values)
             start += count
+        return returned
 
     @cache  # noqa: B019 - the few inserts are constants and each has seven lengths
     def _statement(self, count: int) -> str:
         row = f"({','.join('?' * (self.columns.count(',') + 1))})"
-        return f"INSERT {self.into} ({self.columns}) VALUES {','.join([row] * count)} {self.on_conflict}"  # noqa: S608 constants
+        return f"INSERT {self.into} ({self.columns}) VALUES {','.join([row] * count)} {self.ending}"  # noqa: S608 constants
 
 
 def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
@@ -59,8 +65,7 @@ def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
     _COMMAND.run(connection, [_command(item, command) for item, command in rows.commands])
     _ACCOUNT.run(connection, [(a.host, a.login, a.account_id, now_ms) for a in rows.accounts])
     connection.executemany("UPDATE events SET body = ? WHERE event_key = ?", ((b, key) for key, b in rows.new_bodies))
-    for reply in rows.replies:
-        write_reply(connection, reply)
+    _write_replies(connection, rows.replies)
     for echo in rows.echoes:
         _write_echo(connection, echo, now_ms)
     for turn_id in rows.cancelled_turns:
@@ -76,22 +81,7 @@ def write_rows(connection: apsw.Connection, rows: Rows, now_ms: int) -> None:
 
 def write_reply(connection: apsw.Connection, reply: ReplyRow) -> bool:
     """Record something to say; False where the same (origin, kind, number) is recorded already."""
-    connection.execute(
-        "INSERT OR IGNORE INTO replies (reply_id, origin, kind, number, item_id, turn_id, channel, target, whole, parts_total,"
-        " state, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?,1,'open',?,?)",
-        (
-            reply.reply_id, reply.origin, reply.kind, reply.number, reply.item_id, reply.turn_id, reply.channel,
-            reply.target, reply.whole, reply.created_at_ms, reply.created_at_ms + REPLY_LIFE_MS,
-        ),
-    )  # fmt: skip
-    if not connection.changes():
-        return False
-    connection.execute(
-        "INSERT INTO reply_parts (reply_id, part, body, body_sha256, marker, state, wire, retry_at, updated_at)"
-        " VALUES (?, 0, ?, '', ?, 'queued', 'never', ?, ?)",
-        (reply.reply_id, reply.body, reply.marker, reply.created_at_ms, reply.created_at_ms),
-    )
-    return True
+    return _write_replies(connection, [reply]) > 0
 
 
 _THREAD = Insert("OR IGNORE INTO threads", "host, repository_id, number, item_id")
@@ -131,6 +121,12 @@ _TEXT = Insert(
 )
 _COMMAND = Insert("OR IGNORE INTO commands", "event_key, item_id, verb, place_at, place_fact, place_number")
 _ACCOUNT = Insert("OR IGNORE INTO accounts", "host, login, account_id, pinned_at")
+_REPLY = Insert(
+    "OR IGNORE INTO replies",
+    "reply_id, origin, kind, number, item_id, turn_id, channel, target, whole, parts_total, state, created_at, expires_at",
+    "RETURNING reply_id",
+)
+_REPLY_PART = Insert("INTO reply_parts", "reply_id, part, body, body_sha256, marker, state, wire, retry_at, updated_at")
 
 
 def _item(row: ItemRow, now_ms: int) -> tuple[object, ...]:
@@ -170,6 +166,34 @@ def _text(row: TextRow) -> tuple[object, ...]:
         row.host, row.fact, row.object_id, row.item_id, row.event_key, row.updated_at_ms, row.body_sha256,
         codec.dump(list(row.verbs)), row.deleted_at_ms,
     )  # fmt: skip
+
+
+def _write_replies(connection: apsw.Connection, replies: Sequence[ReplyRow]) -> int:
+    """Record things to say; how many are new."""
+    new = {reply_id for (reply_id,) in _REPLY.run(connection, [_reply(reply) for reply in replies])}
+    _REPLY_PART.run(connection, [_first_part(reply) for reply in replies if reply.reply_id in new])
+    return len(new)
+
+
+def _reply(reply: ReplyRow) -> tuple[object, ...]:
+    return (
+        reply.reply_id, reply.origin, reply.kind, reply.number, reply.item_id, reply.turn_id, reply.channel, reply.target,
+        reply.whole, 1, "open", reply.created_at_ms, reply.created_at_ms + REPLY_LIFE_MS,
+    )  # fmt: skip
+
+
+def _first_part(reply: ReplyRow) -> tuple[object, ...]:
+    return (
+        reply.reply_id,
+        0,
+        reply.body,
+        "",
+        reply.marker,
+        "queued",
+        "never",
+        reply.created_at_ms,
+        reply.created_at_ms,
+    )
 
 
 def _write_echo(connection: apsw.Connection, echo: EchoRow, now_ms: int) -> None:
