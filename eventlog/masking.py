@@ -42,8 +42,8 @@ def is_secret_key(key: str) -> bool:
 class Pattern:
     """A shape of secret: where it may be (cheap, may say yes too often), what it is, and what is left of it.
 
-    The hint is looked for in the text in small letters, and begins with letters of its own: that is what a search is
-    quick at.
+    The hint is looked for in the text in small letters, and begins with a character that can be no other: that is what a
+    search is quick at.
     """
 
     hint: re.Pattern[str]
@@ -118,14 +118,10 @@ class Masker:
 
     def suspects(self, encoded: str) -> bool:
         """Whether a JSON text may hold a secret; wrong only in saying yes too often."""
-        for secret in self._encoded:
-            if secret in encoded:
-                return True
+        if any(secret in encoded for secret in self._encoded):
+            return True
         small = encoded.lower()
-        for pattern in PATTERNS:  # noqa: SIM110
-            if pattern.hint.search(small):
-                return True
-        return False
+        return any(pattern.hint.search(small) for pattern in PATTERNS)
 
     def mask(self, text: str) -> str:
         """The text without the secrets in it; masking twice is harmless."""

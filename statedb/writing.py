@@ -183,17 +183,8 @@ def _reply(reply: ReplyRow) -> tuple[object, ...]:
 
 
 def _first_part(reply: ReplyRow) -> tuple[object, ...]:
-    return (
-        reply.reply_id,
-        0,
-        reply.body,
-        "",
-        reply.marker,
-        "queued",
-        "never",
-        reply.created_at_ms,
-        reply.created_at_ms,
-    )
+    at_ms = reply.created_at_ms
+    return (reply.reply_id, 0, reply.body, "", reply.marker, "queued", "never", at_ms, at_ms)
 
 
 def _write_echo(connection: apsw.Connection, echo: EchoRow, now_ms: int) -> None:

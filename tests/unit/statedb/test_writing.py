@@ -7,8 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from domain.model import ItemId
 from statedb.database import Database
-from statedb.writing import ROWS_MAX, Insert
+from statedb.rows import ReplyRow, Rows
+from statedb.writing import ROWS_MAX, Insert, write_rows
 
 FACTS = Insert("INTO facts_of_ours", "name, value", "ON CONFLICT (name) DO UPDATE SET value = excluded.value")
 
@@ -32,3 +34,17 @@ def test_every_row_is_written(connection: apsw.Connection, count: int) -> None:
 def test_a_later_row_of_the_same_identity_wins_also_within_one_statement(connection: apsw.Connection) -> None:
     FACTS.run(connection, [("a", "1"), ("b", "1"), ("a", "2"), ("a", "3")])
     assert facts(connection) == [("a", "3"), ("b", "1")]
+
+
+def reply(reply_id: str, origin: str) -> ReplyRow:
+    return ReplyRow(
+        reply_id=reply_id, origin=origin, kind="answer", item_id=ItemId(1), channel="thread", target="{}", whole="Done.",
+        body="Done.", marker="", created_at_ms=1,
+    )  # fmt: skip
+
+
+def test_of_several_replies_of_one_identity_the_first_is_recorded_with_its_part(connection: apsw.Connection) -> None:
+    write_rows(connection, Rows(replies=[reply("r1", "turn-1"), reply("r2", "turn-2"), reply("r3", "turn-1")]), 1)
+    write_rows(connection, Rows(replies=[reply("r4", "turn-2"), reply("r5", "turn-5")]), 1)
+    assert list(connection.execute("SELECT reply_id FROM replies ORDER BY 1")) == [("r1",), ("r2",), ("r5",)]
+    assert list(connection.execute("SELECT reply_id FROM reply_parts ORDER BY 1")) == [("r1",), ("r2",), ("r5",)]
