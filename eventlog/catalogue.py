@@ -15,6 +15,7 @@ from eventlog.events import (
     routing,
     service,
     session,
+    telegram,
     turn,
     webhook,
 )
@@ -31,6 +32,7 @@ SHELF: tuple[ModuleType, ...] = (
     poll,
     cleanup,
     service,
+    telegram,
 )
 
 

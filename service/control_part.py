@@ -28,11 +28,12 @@ def control(
         [("control", listening.run)],
         listening.stop,
         depends_on=("store", "workers"),
-        begin=lambda context: listening.bind(lambda: _live(core, journal, context.admission)),
+        begin=lambda context: listening.bind(lambda: live(core, journal, context.admission)),
     )
 
 
-def _live(core: Core, journal: Journal, admission: Admission) -> Live:
+def live(core: Core, journal: Journal, admission: Admission) -> Live:
+    """What the service says of itself."""
     return Live(
         pid=os.getpid(),
         store_writable=core.committer.is_writable,

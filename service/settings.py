@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from domain.policy import Spawn
+from service.telegram.posts import PostKind, PostLevel
 from sessions.host.permissions import PermissionMode
 from webhook.router import DEDUP_CACHE_SIZE
 
@@ -143,6 +144,28 @@ class SessionsSection(_Section):
     author_email: str = Field("the-loop@localhost", min_length=3, description="Address on the agents' commits.")
 
 
+class TelegramSection(_Section):
+    """The operator's seat in Telegram: a bot that says how things stand, and tells when something needs you."""
+
+    enabled: bool = Field(False, description="Run the bot beside the service.")
+    token: SecretStr | None = Field(None, description="The bot's token, from @BotFather.")
+    token_file: Path | None = Field(None, description="File with the token, instead of `token`.")
+    api_url: str = Field(
+        "https://api.telegram.org",
+        pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$",
+        description="Root of the Bot API, or of your own Bot API server.",
+    )
+    chat: int | None = Field(None, description="Id of the chat that is told; `the-loop telegram whoami` shows ids.")
+    operators: tuple[int, ...] = Field((), description="Ids of the Telegram accounts that may ask the bot.")
+    level: PostLevel = Field(PostLevel.INFO, description="What matters less than this is not told.")
+    levels: dict[PostKind, PostLevel] = Field(
+        default_factory=dict, description="How much a kind of notice matters, where not as much as by itself."
+    )
+    topics: dict[PostKind, int] = Field(
+        default_factory=dict, description="The topic (message_thread_id) of the chat that a kind of notice goes to."
+    )
+
+
 class Settings(BaseSettings):
     """All of it. Relative paths count from the settings file."""
 
@@ -162,6 +185,7 @@ class Settings(BaseSettings):
     repositories: tuple[RepositorySection, ...] = Field((), description="What is watched; empty: whatever is signed.")
     routing: RoutingSection = Field(default_factory=RoutingSection)
     sessions: SessionsSection = Field(default_factory=SessionsSection)
+    telegram: TelegramSection = Field(default_factory=TelegramSection)
     base_folder: Path = Field(default_factory=Path.cwd, exclude=True)
 
     @classmethod
@@ -200,10 +224,16 @@ class Settings(BaseSettings):
 
     def token(self) -> str:
         """GitHub's token, empty where none is set. Raises SettingsRefused for a file that cannot be read."""
-        if self.github.token is not None:
-            return self.github.token.get_secret_value()
-        lines = self._lines(self.github.token_file, "github.token_file")
-        return lines[0] if lines else ""
+        return self._token(self.github.token, self.github.token_file, "github.token_file")
+
+    def telegram_token(self) -> str:
+        """The bot's token, empty where none is set. Raises SettingsRefused for a file that cannot be read."""
+        return self._token(self.telegram.token, self.telegram.token_file, "telegram.token_file")
+
+    def _token(self, token: SecretStr | None, file: Path | None, key: str) -> str:
+        if token is not None:
+            return token.get_secret_value()
+        return next(iter(self._lines(file, key)), "")
 
     def _lines(self, path: Path | None, key: str) -> list[str]:
         if path is None:

@@ -69,6 +69,9 @@ def _kind(annotation: object) -> str:
         return ", ".join(f"`{value}`" for value in get_args(annotation))
     if get_origin(annotation) is tuple:
         return f"list of {_kind(get_args(annotation)[0])}s"
+    if get_origin(annotation) is dict:
+        kinds, values = get_args(annotation)
+        return f"table from {_kind(kinds)} to {_kind(values)}"
     if get_origin(annotation) in (UnionType, Union):
         return _kind(next(kind for kind in get_args(annotation) if kind is not type(None)))
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):
@@ -86,8 +89,8 @@ def _bounds(field: FieldInfo) -> Iterator[str]:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "must be set"
-    value = field.default
-    if value is None or value in ("", ()):
+    value = field.get_default(call_default_factory=True)
+    if value is None or value in ("", (), {}):
         return "–"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"

@@ -57,13 +57,18 @@ class StateFolder:
         return self.path / "locks"
 
     @property
+    def broadcasts(self) -> Path:
+        """Who was written to by broadcasts, and what became of it."""
+        return self.path / "broadcasts"
+
+    @property
     def sockets(self) -> Path:
         """A short private folder for sockets: their paths hold 107 bytes."""
         return _runtime_folder() / hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:12]
 
     @property
     def _folders(self) -> tuple[Path, ...]:
-        return self.event_log.parent, self.mirrors, self.clones, self.sessions, self.locks
+        return self.event_log.parent, self.mirrors, self.clones, self.sessions, self.locks, self.broadcasts
 
     def refusal(self) -> str | None:
         """Why the folder that stands there is not ours to use, and what to do; None where it may be used, or is not there.

@@ -31,9 +31,11 @@ from service.housekeeping import Housekeeping
 from service.http_server import HttpServer
 from service.identity import Identity
 from service.lifecycle.application import Application
+from service.lifecycle.resource import Resource
 from service.ports import SEAT_SOCKET, Ports, command_folder, make_ports
 from service.settings import Settings
 from service.state_folder import StateFolder
+from service.telegram.seat import TelegramSeat, emitters, telegram_warnings
 from service.threads import spawn
 from service.watch import Watch
 from sessions.clones import Clones
@@ -81,6 +83,8 @@ class Service:
             warnings.append("nobody may do anything: set routing.authorized_users")
         if not self.settings.token():
             warnings.append("there is no GitHub token, so nothing can be said on a thread: set github.token")
+        if self.settings.telegram.enabled:
+            warnings.extend(telegram_warnings(self.settings.telegram))
         return warnings
 
 
@@ -96,10 +100,12 @@ def build(
     webhook_secrets = settings.secrets() if settings.webhook.enabled else ()
     hidden = hidden_values(settings)
     journal = Journal(state.event_log, lambda: clock.wall_ms() / 1000, SOURCE, hidden)
-    core = build_core(settings, clock, state, outside, journal.emit, journal.emit_all)
-    means = build_means(settings, clock, state, outside, core, journal.emit)
+    telegram = TelegramSeat(settings, journal) if settings.telegram.enabled else None
+    emit, emit_all = emitters(telegram, journal)
+    core = build_core(settings, clock, state, outside, emit, emit_all)
+    means = build_means(settings, clock, state, outside, core, emit)
     seat = build_seat(state, outside, core, means, Masker(hidden).mask)
-    resources = [
+    resources: list[Resource] = [
         parts.store(core),
         parts.publisher(core),
         parts.seat(seat),
@@ -109,12 +115,14 @@ def build(
     ]
     resources.append(control(settings, clock, state, outside, core, journal))
     if settings.polling.enabled:
-        resources.append(parts.poller(settings, clock, outside, core, journal.emit))
+        resources.append(parts.poller(settings, clock, outside, core, emit))
     server = None
     if settings.webhook.enabled:
         server, resource = parts.webhook(settings, clock, core, journal, webhook_secrets)
         resources.append(resource)
-    application = Application(resources, clock=clock, observers=Watch(journal.emit).observers())
+    if telegram is not None:
+        resources.extend(telegram.resources(core, state, clock))
+    application = Application(resources, clock=clock, observers=Watch(emit).observers())
     return Service(
         settings=settings,
         state=state,
@@ -277,7 +285,8 @@ def build_seat(
 def hidden_values(settings: Settings) -> set[str]:
     """The exact secrets that no log line and no comment may hold."""
     secrets_set = settings.secrets() if settings.webhook.enabled else ()
-    return {secret.decode("utf-8", "replace") for secret in secrets_set} | ({settings.token()} - {""})
+    tokens = {settings.token(), settings.telegram_token()}
+    return {secret.decode("utf-8", "replace") for secret in secrets_set} | (tokens - {""})
 
 
 def new_id() -> str:

@@ -1,7 +1,11 @@
-"""What the store forgets: texts after a month, keys and outcomes after more than a year; never what is still in play."""
+"""What the store forgets: texts after a month, keys and outcomes after more than a year; never what is still in play.
+
+Telegram's updates go as a whole, a day after they ended.
+"""
 
 from __future__ import annotations
 
+from statedb import update_rows
 from statedb.database import Connection
 
 DAY_MS = 24 * 3600 * 1000
@@ -43,4 +47,4 @@ def forget_some(connection: Connection, now_ms: int) -> int:
         for statement in statements:
             connection.execute(statement, {"before": now_ms - kept_ms, "most": ROWS_AT_ONCE})
             forgotten += connection.changes()
-    return forgotten
+    return forgotten + update_rows.forget(connection, now_ms, ROWS_AT_ONCE)

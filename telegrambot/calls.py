@@ -6,7 +6,8 @@ https://core.telegram.org/bots/api#making-requests
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 import httpx
@@ -24,6 +25,9 @@ READ_S = 30.0
 DESCRIPTION_CHARACTERS_MAX = 300
 
 TOKEN = re.compile(r"([0-9]{3,20}):[A-Za-z0-9_-]{10,100}", re.ASCII)
+
+BODY_WRITTEN = "http11.send_request_body.complete"
+"""https://www.encode.io/httpcore/extensions/#trace"""
 
 NOT_WRITTEN = (
     httpx.ConnectError,
@@ -90,8 +94,9 @@ class BotApi:
         *,
         deadline_s: float = DEADLINE_S,
         answer_bytes_max: int = ANSWER_BYTES_MAX,
+        written: Callable[[], object] | None = None,
     ) -> object:
-        """The `result` of a method. Parameters that are None are left out.
+        """The `result` of a method. Parameters that are None are left out; `written` is called when all has left.
 
         Raises CallFailed, whose failure says whether the call may be repeated, and TypeError for parameters that are no JSON.
         A call that is cancelled may have been carried out.
@@ -99,7 +104,8 @@ class BotApi:
         content = json.dumps({name: value for name, value in (parameters or {}).items() if value is not None}).encode()
         try:
             async with asyncio.timeout(deadline_s):
-                outcome = self._read(method, *await self._exchange(method, content, answer_bytes_max))
+                async with self._sent(method, content, written) as response:
+                    outcome = self._read(method, response.status_code, await _body(response, answer_bytes_max))
         except TimeoutError:
             outcome = _transport(method, Reason.NO_ANSWER, f"no answer within {deadline_s:g} s")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -110,17 +116,16 @@ class BotApi:
             raise CallFailed(outcome)
         return outcome.result
 
-    async def _exchange(self, method: str, content: bytes, answer_bytes_max: int) -> tuple[int, bytes | None]:
-        """The status and the body; None where the body is too long to be read."""
+    def _sent(
+        self, method: str, content: bytes, written: Callable[[], object] | None
+    ) -> AbstractAsyncContextManager[httpx.Response]:
+        async def trace(event: str, details: object) -> None:
+            if event == BODY_WRITTEN and written is not None:
+                written()
+
         address = f"{self._root}/bot{self._token.value}/{method}"
         headers = {"Content-Type": "application/json"}
-        async with self._client.stream("POST", address, content=content, headers=headers) as response:
-            read = bytearray()
-            async for piece in response.aiter_bytes():
-                read += piece
-                if len(read) > answer_bytes_max:
-                    return response.status_code, None
-            return response.status_code, bytes(read)
+        return self._client.stream("POST", address, content=content, headers=headers, extensions={"trace": trace})
 
     def _read(self, method: str, status: int, body: bytes | None) -> "_Answered | Failure":
         if body is None:
@@ -140,6 +145,16 @@ class BotApi:
             self._masker.mask(str(answer.get("description") or ""))[:DESCRIPTION_CHARACTERS_MAX],
             parameters if isinstance(parameters, dict) else None,
         )
+
+
+async def _body(response: httpx.Response, bytes_max: int) -> bytes | None:
+    """None where it is too long to be read."""
+    read = bytearray()
+    async for piece in response.aiter_bytes():
+        read += piece
+        if len(read) > bytes_max:
+            return None
+    return bytes(read)
 
 
 @dataclass(frozen=True, slots=True)

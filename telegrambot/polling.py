@@ -163,17 +163,21 @@ class Poller:
             "timeout": self._polling.wait_s,
             "allowed_updates": self._polling.allowed_updates,
         }
-        try:
-            result = await self._api.call(
-                "getUpdates", parameters, deadline_s=self._polling.deadline_s, answer_bytes_max=UPDATES_BYTES_MAX
-            )
-        except asyncio.CancelledError:
-            self._offset_asked = self._offset  # Telegram holds the poll that is broken off here, so it has confirmed
-            raise
-        self._offset_asked = self._offset
+
+        def written() -> None:
+            self._offset_asked = self._offset  # Telegram confirms by it, also where this poll is broken off
+
+        result = await self._api.call(
+            "getUpdates",
+            parameters,
+            deadline_s=self._polling.deadline_s,
+            answer_bytes_max=UPDATES_BYTES_MAX,
+            written=written,
+        )
         return read_batch(result)
 
     async def _after(self, failure: Failure, asked_at: float) -> Ended | None:
+        self._offset_asked = None  # what a poll that failed has confirmed is not known
         self._trouble, then = after_failure(
             self._trouble,
             failure,

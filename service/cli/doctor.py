@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,16 +29,20 @@ def command(offline: bool, as_json: bool, config: Path | None) -> None:
 
     Changes nothing. Exits with 1 where the service could not do its work, with 2 where the settings cannot be read.
     """
-    settings = settings_of(config)
-    findings = []
-    for finding in _findings(settings, offline):
-        findings.append(finding)
+    show(_findings(settings_of(config), offline), as_json)
+
+
+def show(findings: Iterable[Finding], as_json: bool) -> None:
+    """Print what was found, as it is found, and exit with 1 where something fails."""
+    shown = []
+    for finding in findings:
+        shown.append(finding)
         if not as_json:
             click.echo(f"{MARKS[finding.verdict]}  {finding.about:<11}{finding.said}")
     if as_json:
-        listed = [{"verdict": each.verdict, "about": each.about, "said": each.said} for each in findings]
+        listed = [{"verdict": each.verdict, "about": each.about, "said": each.said} for each in shown]
         click.echo(json.dumps(listed, indent=2))
-    if any(finding.verdict == "fail" for finding in findings):
+    if any(finding.verdict == "fail" for finding in shown):
         raise SystemExit(1)
 
 
@@ -60,6 +64,10 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
         from service.github_checks import github_findings
 
         yield from github_findings(settings, ports, SystemClock().wall_ms())
+    if settings.telegram.enabled and not offline:
+        from service.telegram.checks import telegram_findings
+
+        yield from telegram_findings(settings)
 
 
 def _git_version() -> str | None:

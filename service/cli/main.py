@@ -17,6 +17,7 @@ COMMANDS = {
     "explain": "Say what became of a comment, an event, a delivery or a work item, and why.",
     "events": "Show the event log.",
     "sessions": "See the work items, and start, stop, pause, resume or clean up one.",
+    "telegram": "Look at the Telegram bot, find ids for its settings, write to many people once each.",
     "demo": "Show the main job on a stand-in GitHub, with nothing to set up.",
 }
 """Every command and its line of help; its code is the file of that name in this folder."""

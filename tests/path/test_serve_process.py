@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.session_hosts import WAIT_S
-from tests.tidy import tree
+from tests.fakes.serve_process import ServeProcesses, end
 
 Serve = Callable[[str], "subprocess.Popen[str]"]
 LISTENING = "0A"
-NOWHERE = "http://127.0.0.1:1"
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Run `serve` by a settings file; returns once it has said where its state is, the last line before its warnings."""
-    started: list[subprocess.Popen[str]] = []
-
-    def run(settings: str) -> subprocess.Popen[str]:
-        file = tmp_path / "the-loop.toml"
-        file.write_text(f'state_folder = "{tmp_path / "state"}"\ngithub.api_url = "{NOWHERE}"\n{settings}')
-        environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "service.cli.main", "serve", "--config", str(file)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tree.ROOT, env=environment,
-        )  # fmt: skip
-        started.append(process)
-        assert process.stdout is not None
-        assert any(line.startswith("state: ") for line in process.stdout), process.communicate()[1]
-        return process
-
-    yield run
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
-def end(process: subprocess.Popen[str]) -> str:
-    """Ask it to end; what it said on standard error. It ends clean and complete."""
-    process.send_signal(signal.SIGTERM)
-    said = process.communicate(timeout=WAIT_S)[1]
-    assert process.returncode == 0, said
-    return said
+    with ServeProcesses(tmp_path) as services:
+        yield services.start
 
 
 def listening_sockets(pid: int) -> int:

@@ -1,0 +1,76 @@
+"""A broadcast as the operator asks for it: who is written to, what is said, and the run until its end or a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections.abc import Callable
+
+from service.settings import Settings
+from service.telegram.seat import token_of
+from telegrambot.broadcast.message import Message, sender
+from telegrambot.broadcast.report import Report
+from telegrambot.broadcast.run import Order, Oversight, broadcast
+from telegrambot.calls import BotApi, sending_client
+from telegrambot.clock import SystemClock
+from telegrambot.floods import ChatId
+from telegrambot.texts import TEXT_UNITS_MAX, utf16_units
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_CHANNEL = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
+_NUMBER = re.compile(r"-?[1-9][0-9]{0,18}")
+_COPIED = re.compile(r"(?P<chat>-?[0-9]{1,19}|@[A-Za-z][A-Za-z0-9_]{3,31})/(?P<message>[1-9][0-9]{0,18})")
+
+
+class NotUnderstood(ValueError):
+    """What was given is no recipient or no message; the text says which line, and what to write."""
+
+
+def recipients_in(text: str) -> list[ChatId]:
+    """A chat id or an @channel on each line; empty lines and what follows a `#` do not count. Raises NotUnderstood."""
+    lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines(), start=1)]
+    return [_recipient(number, line) for number, line in lines if line]
+
+
+def message_of(text: str | None, copied: str | None) -> Message:
+    """What is sent: a plain text, or a copy of CHAT/MESSAGE. Raises NotUnderstood."""
+    if (text is None) == (copied is None):
+        raise NotUnderstood("say what to send, once: --text, --text-file or --copy")
+    if copied is not None:
+        found = _COPIED.fullmatch(copied)
+        if found is None:
+            raise NotUnderstood(f"{copied!r} is no message: write --copy CHAT/MESSAGE, as in -1001234567890/17")
+        from_chat: ChatId = found["chat"] if found["chat"].startswith("@") else int(found["chat"])
+        return Message("copyMessage", {"from_chat_id": from_chat, "message_id": int(found["message"])})
+    said = (text or "").strip()
+    if not said:
+        raise NotUnderstood("the text is empty")
+    if (units := utf16_units(said)) > TEXT_UNITS_MAX:
+        raise NotUnderstood(f"the text is too long: {units} of {TEXT_UNITS_MAX} UTF-16 units")
+    return Message("sendMessage", {"text": said})
+
+
+def run(settings: Settings, order: Order, recipients: list[ChatId], observe: Callable[[Report], object]) -> Report:
+    """Send until the end, or until Ctrl-C. Raises BroadcastRefused, SettingsRefused, and OSError for a full disk."""
+    token = token_of(settings)
+
+    async def sent() -> Report:
+        oversight = Oversight(observe=observe)
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, oversight.stop.set)
+        async with sending_client(trust_env=True) as client:
+            send = sender(BotApi(token, client, settings.telegram.api_url), order.message)
+            return await broadcast(order, recipients, send, SystemClock(), oversight)
+
+    return asyncio.run(sent())
+
+
+def _recipient(number: int, line: str) -> ChatId:
+    if _NUMBER.fullmatch(line):
+        return int(line)
+    if _CHANNEL.fullmatch(line):
+        return line
+    raise NotUnderstood(f"line {number} of the recipients is neither a chat id nor an @channel")

@@ -1,0 +1,157 @@
+"""The bot beside a real `serve`: who is answered and who is told, over crashes and with Telegram out of order."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.bot_api.answers import Refusal, conflict
+from tests.fakes.bot_api.faults import Fault, Hang, Slow
+from tests.fakes.bot_api.server import StandInBotApi
+from tests.fakes.serve_process import ServeProcesses, end
+from tests.fakes.session_hosts import WAIT_S
+
+OPERATOR, STRANGER, CHAT = 7, 8, -100
+QUIET = "[webhook]\nenabled = false\n"
+
+
+@pytest.fixture
+def bot_api() -> Iterator[StandInBotApi]:
+    with StandInBotApi() as served:
+        served.pace(is_on=False)
+        yield served
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[ServeProcesses]:
+    with ServeProcesses(tmp_path) as made:
+        yield made
+
+
+def settings(bot_api: StandInBotApi, more: str = "") -> str:
+    return (
+        f'{QUIET}[telegram]\nenabled = true\ntoken = "{bot_api.token}"\napi_url = "{bot_api.root_url}"\n'
+        f"operators = [{OPERATOR}]\nchat = {CHAT}\n{more}"
+    )
+
+
+def texts(bot_api: StandInBotApi, chat_id: int) -> list[str]:
+    return [send.text for send in bot_api.sends if send.chat_id == chat_id]
+
+
+def log_of(services: ServeProcesses, event: str) -> list[dict]:
+    lines = (services.state / "logs" / "events.jsonl").read_text().splitlines()
+    return [line for line in map(json.loads, lines) if line["event"] == event]
+
+
+def wait_for_sends(bot_api: StandInBotApi, chat_id: int, count: int = 1) -> None:
+    bot_api.wait_for(lambda: len(texts(bot_api, chat_id)) >= count, f"{count} messages in {chat_id}")
+
+
+def test_an_operator_is_answered_where_they_ask_and_a_stranger_is_not(services, bot_api) -> None:
+    service = services.start(settings(bot_api))
+    bot_api.push_text("/status", chat_id=STRANGER, sender_id=STRANGER)
+    bot_api.push_text("hello", chat_id=OPERATOR, sender_id=OPERATOR)
+    bot_api.push_text("/whoami", chat_id=OPERATOR, sender_id=OPERATOR)
+    bot_api.push_text("/status@somebody_elses_bot", chat_id=OPERATOR, sender_id=OPERATOR)
+    bot_api.push_text("/status", chat_id=OPERATOR, sender_id=OPERATOR)
+    wait_for_sends(bot_api, OPERATOR, 2)
+    end(service)
+    whoami, status = texts(bot_api, OPERATOR)
+    assert whoami == f"You are {OPERATOR}, and this chat is {OPERATOR}."
+    assert status.splitlines()[0] == f"state      {services.state}"
+    assert texts(bot_api, STRANGER) == []
+    assert [(line["update_id"], line["reason"]) for line in log_of(services, "telegram.update_ignored")] == [
+        (10, "not-an-operator"),
+        (11, "no-command"),
+        (13, "no-command"),
+    ]
+
+
+def test_a_service_that_is_killed_before_it_confirms_a_batch_loses_none_and_answers_none_twice(
+    services, bot_api
+) -> None:
+    ids = [bot_api.push_text(text, chat_id=OPERATOR, sender_id=OPERATOR) for text in ("/whoami", "/whoami", "/help")]
+    for method, answered in (("getUpdates", 1), ("sendMessage", 2)):
+        bot_api.arm(method, Slow(), times=answered)
+        bot_api.arm(method, Hang(), times=None)
+    service = services.start(settings(bot_api))
+    bot_api.wait_for_calls("getUpdates", 1)
+    bot_api.release()
+    bot_api.wait_for_calls("sendMessage", 1)
+    bot_api.release()
+    bot_api.wait_for_calls("sendMessage", 2)
+    bot_api.release()
+    # Those of one chat are handled in turn: when the last one is, those before it have ended.
+    bot_api.wait_for_calls("sendMessage", 3)
+    service.send_signal(signal.SIGKILL)
+    service.communicate(timeout=WAIT_S)
+    confirmed_before = bot_api.confirmed_ids
+    bot_api.lift()
+    second = services.start(settings(bot_api))
+    last = bot_api.push_text("/whoami", chat_id=OPERATOR, sender_id=OPERATOR)
+    wait_for_sends(bot_api, OPERATOR, 4)
+    end(second)
+    bot_api.wait_for(lambda: bot_api.confirmed_ids == [*ids, last], "the confirmation")
+    assert (confirmed_before, len(texts(bot_api, OPERATOR))) == ([], 4)
+
+
+def test_a_service_that_is_killed_in_a_handler_answers_as_soon_as_it_is_started_again(services, bot_api) -> None:
+    bot_api.arm("sendMessage", Hang())
+    service = services.start(settings(bot_api))
+    bot_api.push_text("/whoami", chat_id=OPERATOR, sender_id=OPERATOR)
+    bot_api.wait_for_calls("sendMessage", 1)
+    service.send_signal(signal.SIGKILL)
+    service.communicate(timeout=WAIT_S)
+    bot_api.lift()
+    second = services.start(settings(bot_api))
+    wait_for_sends(bot_api, OPERATOR)
+    end(second)
+    assert len(texts(bot_api, OPERATOR)) == 1
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        pytest.param(Refusal(status=401, description="Unauthorized"), id="the token is revoked"),
+        pytest.param(conflict("can't use getUpdates method while webhook is active"), id="a webhook is set"),
+    ],
+)
+def test_the_service_goes_on_while_telegram_is_out_of_order_and_says_so_once(services, bot_api, trouble: Fault) -> None:
+    bot_api.arm("getUpdates", trouble, times=None)
+    service = services.start(settings(bot_api))
+    bot_api.wait_for_calls("getUpdates", 1)
+    end(service)
+    assert len(log_of(services, "telegram.ended")) == 1
+
+
+def test_a_notice_is_posted_with_the_address_that_it_is_about(services, bot_api) -> None:
+    polled = "[polling]\nenabled = true\n[[repositories]]\nname = 'octo/repo'\n"
+    bot_api.chat(CHAT).open_topic(44)
+    service = services.start(settings(bot_api, f"topics = {{coverage_stopped = 44}}\n{polled}"))
+    wait_for_sends(bot_api, CHAT)
+    end(service)
+    (post,) = [send for send in bot_api.sends if send.chat_id == CHAT]
+    assert post.text.startswith("https://github.com/octo/repo cannot be read")
+    assert post.thread_id == 44
+
+
+def test_a_chat_that_cannot_be_reached_holds_nothing_up(services, bot_api) -> None:
+    bot_api.arm("sendMessage", Slow(), times=None)
+    service = services.start(settings(bot_api))
+    bot_api.wait_for_poll()
+    end(service)
+    bot_api.lift()
+
+
+def test_no_line_of_the_service_shows_the_token(services, bot_api) -> None:
+    bot_api.revoke()
+    service = services.start(settings(bot_api))
+    bot_api.wait_for_calls("getUpdates", 1)
+    said = end(service)
+    log = (services.state / "logs" / "events.jsonl").read_text()
+    assert bot_api.token.partition(":")[2] not in said + log
