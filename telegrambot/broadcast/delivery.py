@@ -19,6 +19,8 @@ class HaltCause(StrEnum):
     """The token is none any more; nobody was charged for it."""
     RATE_LIMITED = "rate-limited"
     """Telegram wants more quiet than a run waits out; the recipient is still to be written to."""
+    UNREACHED = "unreached"
+    """Telegram cannot be reached: that is no recipient's fault, and none is charged for it."""
     UNCERTAIN = "uncertain"
     """Nobody knows whether the last recipient got the message, and the next one could go the same way."""
     LOCK_LOST = "lock-lost"
@@ -96,6 +98,8 @@ def after_attempt(failure: Failure | None, attempt: int, pace: Pace) -> Decision
             return Halt(HaltCause.RATE_LIMITED) if is_last or wait_s > pace.wait_s_max else Wait(wait_s)
         case _ if failure.retryable and not is_last:
             return Wait(_pause_s(attempt))
+        case Reason.NOT_DISPATCHED:
+            return Halt(HaltCause.UNREACHED)
         case _:
             return Done(Outcome.FAILED, failure.reason)
 

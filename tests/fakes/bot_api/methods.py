@@ -39,6 +39,7 @@ class Methods:
         """All methods, by their names in small letters, as which the server looks for them."""
         named: dict[str, Callable[[Request], Answer]] = {
             "getMe": self._get_me,
+            "getChat": self._get_chat,
             "getUpdates": self._get_updates,
             "getWebhookInfo": self._get_webhook_info,
             "setWebhook": self._set_webhook,
@@ -70,6 +71,9 @@ class Methods:
                 "has_main_web_app": False,
             }
         )
+
+    def _get_chat(self, request: Request) -> Answer:
+        return done(self._parts.chats.asked(request.parameters.text("chat_id")).described())
 
     def _get_updates(self, request: Request) -> Answer:
         updates = self._parts.polling.get_updates(request.parameters, self.webhook is not None, request.is_gone)
