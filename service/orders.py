@@ -61,6 +61,8 @@ class Live:
     admission_open: bool
     log_lines_held: int
     log_lines_lost: int
+    telegram_silent_s: float | None = None
+    """Seconds since Telegram last answered the bot; None: there is no bot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from service.settings import Settings
 from service.state_folder import StateFolder
 from service.telegram.seat import TelegramSeat, emitters, telegram_warnings
 from service.threads import spawn
+from service.vitals import Vitals
 from service.watch import Watch
 from sessions.clones import Clones
 from sessions.git import Git
@@ -113,7 +114,8 @@ def build(
         parts.identity(core),
         parts.housekeeping(Housekeeping(core.committer, clock.wall_ms)),
     ]
-    resources.append(control(settings, clock, state, outside, core, journal))
+    vitals = Vitals(core, journal, telegram.silent_s if telegram else None)
+    resources.append(control(settings, clock, state, outside, vitals))
     if settings.polling.enabled:
         resources.append(parts.poller(settings, clock, outside, core, emit))
     server = None
@@ -121,7 +123,7 @@ def build(
         server, resource = parts.webhook(settings, clock, core, journal, webhook_secrets)
         resources.append(resource)
     if telegram is not None:
-        resources.extend(telegram.resources(core, state, clock))
+        resources.extend(telegram.resources(vitals, state, clock))
     application = Application(resources, clock=clock, observers=Watch(emit).observers())
     return Service(
         settings=settings,

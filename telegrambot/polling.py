@@ -91,9 +91,9 @@ class Poller:
         self._unmoved = 0
 
     @property
-    def silent_s(self) -> float:
-        """Seconds since updates were last answered, or since polling began: the one measure of whether the bot hears."""
-        return self._clock.monotonic() - self._trouble.well_at
+    def heard_at(self) -> float | None:
+        """The clock's reading when updates were last answered, None: never. The one measure of whether a bot hears."""
+        return self._trouble.well_at if self._hears else None
 
     def stop(self) -> None:
         """Ask for the end: the batch in hand is finished and confirmed, nothing more is fetched. Safe to repeat."""

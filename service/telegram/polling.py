@@ -80,7 +80,14 @@ class PollingWork:
     """
     clock: Clock = field(default_factory=SystemClock)
     _poller: Poller | None = field(default=None, init=False)
+    _heard_at: float = field(default=0.0, init=False)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds since updates were last answered, or since polling was begun first. From any thread."""
+        heard_at = self._poller.heard_at if self._poller is not None else None
+        return self.clock.monotonic() - (self._heard_at if heard_at is None else heard_at)
 
     def resource(self, loop: EventLoop, *, needs: Sequence[str] = (), required: bool = True) -> Running:
         """This work as a resource on `loop`, which comes after what it `needs`."""
@@ -103,6 +110,7 @@ class PollingWork:
                 context.report_health(Health.HEALTHY)
             self.report(notice)
 
+        self._heard_at = self.clock.monotonic()
         while not self._stopping.is_set():
             ended = await self._poll(context, report)
             if ended.cause is Cause.STOPPED:
@@ -124,7 +132,9 @@ class PollingWork:
                 report=report,
                 clock=self.clock,
             )
-            return await self._poller.run()
+            ended = await self._poller.run()
+            self._heard_at = self._poller.heard_at or self._heard_at
+            return ended
 
     def stop(self) -> None:
         """The batch in hand is finished and confirmed; nothing more is fetched. Safe to repeat."""

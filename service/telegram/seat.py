@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from eventlog.event import LogEvent
 from eventlog.journal import Journal
 from service.clock import SystemClock
-from service.control_part import live
-from service.core import Core
 from service.lifecycle.admission import Admission
 from service.lifecycle.coroutines import EventLoop, Running
 from service.lifecycle.resource import Resource, StartContext
@@ -26,6 +24,7 @@ from service.telegram.sending import NAME as SENDING
 from service.telegram.sending import Sending
 from service.telegram.store import SqliteUpdates
 from service.telegram.telling import Telling
+from service.vitals import Vitals
 from statedb import inquiries
 from telegrambot.calls import Token, WrongToken
 from telegrambot.failures import CallFailed
@@ -82,12 +81,17 @@ class TelegramSeat:
         self._operators = frozenset(section.operators)
         self._sending = Sending(token_of(settings), section.api_url)
         self._root_url = section.api_url
+        self._polling: PollingWork | None = None
         self._channel: OperatorChannel | None = None
         if section.chat is not None:
             chat = OperatorChat(
                 chat_id=section.chat, topics={kind.value: thread for kind, thread in section.topics.items()}
             )
             self._channel = operator_channel(self._sending, chat, self._telling.dropped)
+
+    def silent_s(self) -> float | None:
+        """Seconds since Telegram last answered, None before polling began."""
+        return self._polling.silent_s if self._polling else None
 
     def emit(self, event: LogEvent) -> None:
         """Write a fact into the log, and post it where the operator wants to be told. Never raises."""
@@ -101,10 +105,10 @@ class TelegramSeat:
             if post is not None and self._channel is not None and self._told.wants(post.kind):
                 self._channel.post(post.text, post.kind, post.about)
 
-    def resources(self, core: Core, state: StateFolder, clock: SystemClock) -> list[Resource]:
+    def resources(self, vitals: Vitals, state: StateFolder, clock: SystemClock) -> list[Resource]:
         """What runs of it, on an event loop of its own."""
         loop = EventLoop("telegram-loop", required=False)
-        store = SqliteUpdates(committer=core.committer, bot_id=self._sending.token.bot_id, clock=clock.wall_ms)
+        store = SqliteUpdates(committer=vitals.core.committer, bot_id=self._sending.token.bot_id, clock=clock.wall_ms)
         store.take_over()
         replies = Replies(
             self._sending.api,
@@ -113,7 +117,7 @@ class TelegramSeat:
             lambda _: None,
             floods=self._sending.floods,
         )
-        answering = Answering(core, self._journal, state)
+        answering = Answering(vitals, state)
         commands = OperatorCommands(
             api=self._sending.api,
             replies=replies,
@@ -128,7 +132,7 @@ class TelegramSeat:
             if isinstance(notice, Hearing):
                 handling.introduce()
 
-        polling = PollingWork(
+        self._polling = polling = PollingWork(
             token=self._sending.token,
             root_url=self._root_url,
             handler=recorded(handling.intake.record),
@@ -150,17 +154,17 @@ class TelegramSeat:
 class Answering:
     """How things stand, as the bot tells it."""
 
-    def __init__(self, core: Core, journal: Journal, state: StateFolder) -> None:
-        self._core, self._journal, self._state = core, journal, state
+    def __init__(self, vitals: Vitals, state: StateFolder) -> None:
+        self._vitals, self._state = vitals, state
         self.admission: Admission | None = None
 
     def standing(self) -> str:
         """In lines, as `the-loop status` has them."""
-        reader = self._core.database.reader()
+        reader = self._vitals.core.database.reader()
         standing = Standing(
             state_folder=str(self._state.path),
             is_running=True,
-            live=live(self._core, self._journal, self.admission) if self.admission else None,
+            live=self._vitals.look(self.admission) if self.admission else None,
             counts=counted(reader),
             gave_up=inquiries.gave_up(reader, GAVE_UP_MAX),
         )

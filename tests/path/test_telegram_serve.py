@@ -64,6 +64,7 @@ def test_an_operator_is_answered_where_they_ask_and_a_stranger_is_not(services, 
     whoami, status = texts(bot_api, OPERATOR)
     assert whoami == f"You are {OPERATOR}, and this chat is {OPERATOR}."
     assert status.splitlines()[0] == f"state      {services.state}"
+    assert "telegram   the bot hears" in status.splitlines()
     assert texts(bot_api, STRANGER) == []
     assert [(line["update_id"], line["reason"]) for line in log_of(services, "telegram.update_ignored")] == [
         (10, "not-an-operator"),
