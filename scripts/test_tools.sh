@@ -3,6 +3,7 @@
 set -uo pipefail
 
 examples_version=7.6.1
+pino_pretty_version=13.2.0
 
 # Node does not look at the system's own list of authorities unless it is told to; pip and apt do.
 authorities=/etc/ssl/certs/ca-certificates.crt
@@ -41,6 +42,15 @@ payload_examples() {
     "@octokit/webhooks-examples@$examples_version" >/dev/null 2>&1 </dev/null || missing "GitHub's payload examples"
 }
 
+pino_pretty() {
+  local folder=.tools/pino-pretty
+  grep -qs "\"version\": \"$pino_pretty_version\"" "$folder/node_modules/pino-pretty/package.json" && return
+  echo "Installing pino-pretty, to read our log with"
+  mkdir -p "$folder"
+  bounded npm install --silent --no-save --no-package-lock --ignore-scripts --prefix "$folder" \
+    "pino-pretty@$pino_pretty_version" >/dev/null 2>&1 </dev/null || missing "pino-pretty"
+}
+
 real_agent() {
   local installer=tests/e2e/install_agent.sh
   [ -f "$installer" ] || return
@@ -60,8 +70,9 @@ system_packages
 bot_clients
 if have node && have npm; then
   payload_examples
+  pino_pretty
   real_agent
 else
-  missing "Node, and with it GitHub's payload examples and a real agent"
+  missing "Node, and with it GitHub's payload examples, pino-pretty and a real agent"
 fi
 exit 0

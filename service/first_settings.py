@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from service.new_files import refuse_what_is_there, write_new
 from service.settings import FILE_NAME
 
 SECRET_FILE = "webhook-secret"  # noqa: S105 a name
@@ -49,11 +49,14 @@ permissions = "allow_edits"            # what agents may do unasked: deny, allow
 # add your project's test command to what may be run:
 allow_commands = ["the-loop", "git add", "git commit", "git status", "git diff", "git log"]
 # command_prefix = ["sudo", "-u", "agent", "--"]   # a wall around every agent
+
+# The operator's bot: `the-loop telegram whoami` shows the ids that it asks for.
+[telegram]
+enabled = false
+# token_file = "telegram-token"        # from @BotFather
+# operators = [123456789]              # accounts that may ask it; nobody else is answered
+# chat = -1001234567890                # the chat that is told what needs a person
 """
-
-
-class AlreadyThere(Exception):
-    """A file stands where one was to be written."""
 
 
 def write_first_settings(folder: Path, secret: str) -> tuple[Path, Path]:
@@ -62,16 +65,8 @@ def write_first_settings(folder: Path, secret: str) -> tuple[Path, Path]:
     Raises AlreadyThere, and OSError where the folder cannot be made or written.
     """
     settings_file, secret_file = folder / FILE_NAME, folder / SECRET_FILE
-    for file in (settings_file, secret_file):
-        if file.exists() or file.is_symlink():
-            raise AlreadyThere(f"{file} is there already and stays as it is: move it away, or choose another folder")
+    refuse_what_is_there((settings_file, secret_file))
     folder.mkdir(parents=True, exist_ok=True)
-    _write_new(secret_file, f"{secret}\n")
-    _write_new(settings_file, TEXT)
+    write_new(secret_file, f"{secret}\n", 0o600)
+    write_new(settings_file, TEXT, 0o600)
     return settings_file, secret_file
-
-
-def _write_new(file: Path, text: str) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as written:
-        written.write(text)

@@ -12,18 +12,16 @@ from eventlog.events.service import ServiceDraining, ServiceReady, ServiceStarti
 from eventlog.handler import JournalHandler, quiet_http_clients
 from service import wiring
 from service.clock import SystemClock
-from service.lifecycle.shutdown import ShutdownResult, exit_code
-from service.lifecycle.signals import SignalBinding
-from service.lifecycle.startup import StartFailed, StartInterrupted
-from service.lifecycle.status import ApplicationState
+from service.lifecycle import foreground
+from service.lifecycle.shutdown import exit_code
+from service.lifecycle.signals import STOP_SIGNALS
+from service.lifecycle.startup import StartFailed
 from service.ports import Ports
 from service.settings import Settings
 from service.state_folder import StateFolder
 
 SWITCH_INTERVAL_S = 0.000_5
 """Measured: beside one busy thread the tail of intake falls from 205–485 ms to 15 ms."""
-LOOK_S = 0.5
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(settings: Settings, ports: Ports | None = None) -> int:
@@ -38,29 +36,31 @@ def serve(settings: Settings, ports: Ports | None = None) -> int:
     lock = state.lock()
     try:
         # A signal that comes before it is bound waits until it is: the first one asks for an end in order.
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         logging.basicConfig(level=logging.INFO, handlers=[JournalHandler(wiring.SOURCE)], force=True)
         quiet_http_clients()
         return _run(wiring.build(settings, clock, ports), clock)
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         os.close(lock)
 
 
 def _run(service: wiring.Service, clock: SystemClock) -> int:
-    emit, application = service.journal.emit, service.application
+    emit = service.journal.emit
     began_ms = clock.wall_ms()
-    emit(ServiceStarting(version=version("the-loop")))
-    with SignalBinding(clock=clock, on_shutdown=application.begin_shutdown, on_abort_grace=application.abort_grace):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        try:
-            application.start()
-        except (StartFailed, StartInterrupted) as failed:
-            print(f"the-loop could not start: {_cause(failed)}", file=sys.stderr)
-            return 1
+
+    def ready() -> None:
         emit(ServiceReady(took_ms=clock.wall_ms() - began_ms))
         _announce(service)
-        result = _wait(service)
+
+    emit(ServiceStarting(version=version("the-loop")))
+    try:
+        result = foreground.run(
+            service.application, clock, on_ready=ready, on_draining=lambda: emit(ServiceDraining(cause="asked for"))
+        )
+    except StartFailed as failed:
+        print(f"the-loop could not start: {_cause(failed)}", file=sys.stderr)
+        return 1
     code = exit_code(result)
     emit(ServiceStopped(clean=code == 0, exit_code=code))
     service.journal.close()
@@ -71,19 +71,6 @@ def _cause(failed: BaseException) -> str:
     """What went wrong, in the words of the part that failed."""
     cause = failed.__cause__ or failed
     return str(cause) or type(cause).__name__
-
-
-def _wait(service: wiring.Service) -> ShutdownResult:
-    """Wait for the end; a required part that ended takes the rest down with it."""
-    application, draining = service.application, False
-    while (result := application.wait_until_stopped(LOOK_S)) is None:
-        state = application.snapshot().state
-        if state is ApplicationState.FAILED:
-            application.begin_shutdown()
-        if state is ApplicationState.DRAINING and not draining:
-            draining = True
-            service.journal.emit(ServiceDraining(cause="asked for"))
-    return result
 
 
 def _announce(service: wiring.Service) -> None:

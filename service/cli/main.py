@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 COMMANDS = {
-    "init": "Write a settings file to begin with, and a fresh webhook secret.",
+    "init": "Write a settings file and a fresh webhook secret to begin with, or a project for a Telegram bot.",
     "doctor": "Look at settings, GitHub, the agent and this machine, and say what is missing.",
     "serve": "Run the service in the foreground.",
     "status": "Say how the service and its work items stand.",

@@ -65,3 +65,10 @@ def test_the_installed_command_makes_settings_that_it_can_use(environment: Path)
     folder = environment / "operator"
     run(environment, "the-loop", "init", str(folder))
     assert "state" in run(environment, "the-loop", "status", "--config", str(folder / "the-loop.toml"))
+
+
+def test_the_installed_command_writes_every_file_of_a_project(environment: Path) -> None:
+    folder = environment / "our-bot"
+    run(environment, "the-loop", "init", "--template", "telegram-bot", str(folder))
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert written == {path.removeprefix(tree.TEMPLATES) for path in tree.project_files() if tree.TEMPLATES in path}

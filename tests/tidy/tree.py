@@ -17,6 +17,8 @@ NO_ROOMS = {
     "benchmarks": "measures the product from outside",
     "skills": "is data that agents read; it holds no code",
 }
+TEMPLATES = "service/templates/telegram-bot/"
+"""What is copied from here and runs as a project of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def python_files() -> tuple[PythonFile, ...]:
 
 def product_files() -> tuple[PythonFile, ...]:
     """The Python files of the rooms: what runs at the operator's."""
-    return tuple(file for file in python_files() if file.room in rooms())
+    return tuple(file for file in python_files() if file.room in rooms() and not file.path.startswith(TEMPLATES))
 
 
 @cache

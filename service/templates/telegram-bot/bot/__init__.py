@@ -1,0 +1,1 @@
+"""A Telegram bot, assembled from the primitives of the-loop."""
