@@ -67,7 +67,7 @@ WAYS = {
 @pytest.mark.parametrize(("fault", "reason"), WAYS.values(), ids=WAYS.keys())
 def test_each_way_in_which_a_call_fails_has_its_meaning_and_shows_no_token(bot_api, caplog, fault, reason) -> None:
     caplog.set_level(logging.DEBUG)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    caplog.set_level(logging.WARNING, logger="httpx")
     bot_api.arm("sendMessage", fault)
     failed = failed_call(bot_api.root_url, deadline_s=0.3)
     assert failed.failure.reason is reason
