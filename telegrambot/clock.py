@@ -29,3 +29,13 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds))
+
+
+async def pause(clock: Clock, seconds: float, unless: asyncio.Event) -> None:
+    """Sleep for so long, or until the event is set."""
+    waits = [asyncio.ensure_future(clock.sleep(seconds)), asyncio.ensure_future(unless.wait())]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

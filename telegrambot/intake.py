@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from telegrambot.attempts import LEASE_S, Abandoned, Completed, Failed, Settlement, after_error
-from telegrambot.clock import Clock, SystemClock
+from telegrambot.clock import Clock, SystemClock, pause
 from telegrambot.endings import pause_s
 from telegrambot.update_store import Claimed, UpdateStore
 from telegrambot.updates import Update
@@ -137,10 +137,10 @@ class Intake:
                 await self._claim()
         except Exception as error:  # whatever is wrong with the store, the loop that needs it goes on
             self._failures += 1
-            await self._rest(self._troubled(error, self._failures))
+            await pause(self._clock, self._troubled(error, self._failures), self._wanted)
         else:
             self._failures = 0
-            await self._rest(self._idle_s())
+            await pause(self._clock, self._idle_s(), self._wanted)
 
     async def _renew(self) -> None:
         if self._clock.monotonic() < self._renew_at:
@@ -225,14 +225,6 @@ class Intake:
         if not self._stopping:
             due += [self._sweep_at, *self._retry_at]
         return min(due, default=now) - now
-
-    async def _rest(self, seconds: float) -> None:
-        waits = [asyncio.ensure_future(self._wanted.wait()), asyncio.ensure_future(self._clock.sleep(seconds))]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
 
     async def _let_go(self) -> None:
         """End what is still in hand; its rows stay claimed."""

@@ -11,7 +11,7 @@ from service.lifecycle.latch import CancelToken
 from service.lifecycle.resource import Health, StartContext
 from telegrambot import admission
 from telegrambot.calls import BotApi, Token, polling_client
-from telegrambot.clock import Clock, SystemClock
+from telegrambot.clock import Clock, SystemClock, pause
 from telegrambot.endings import Cause, Ended
 from telegrambot.handling import Handler
 from telegrambot.notices import Hearing, Notice
@@ -119,7 +119,7 @@ class PollingWork:
             pause_s = self.again_after_s(ended)
             if pause_s is None:
                 raise PollingEnded(ended)
-            await self._pause(pause_s)
+            await pause(self.clock, pause_s, self._stopping)
 
     async def _poll(self, context: StartContext, report: Callable[[Notice], None]) -> Ended:
         """The life of one poller, with connections of its own: those of a deaf one may be why it was deaf."""
@@ -147,11 +147,3 @@ class PollingWork:
         self._stopping.set()
         if self._poller is not None:
             self._poller.force()
-
-    async def _pause(self, seconds: float) -> None:
-        waits = [asyncio.ensure_future(self.clock.sleep(seconds)), asyncio.ensure_future(self._stopping.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()

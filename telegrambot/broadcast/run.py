@@ -19,7 +19,7 @@ from telegrambot.broadcast.lock import Lock
 from telegrambot.broadcast.message import Message, Send
 from telegrambot.broadcast.refusals import BroadcastRefused, Refusal
 from telegrambot.broadcast.report import Halted, Report, RunOutcome, report_of
-from telegrambot.clock import Clock
+from telegrambot.clock import Clock, pause
 from telegrambot.failures import CallFailed, Evidence, Failure, Reason
 from telegrambot.floods import ChatId
 
@@ -208,12 +208,7 @@ class _Run:
             wait_s = max(wait_s, 1 / self.order.pace.sends_per_s - since_s)
         stop = self.oversight.stop
         if wait_s > 0 and not stop.is_set():
-            waits = {asyncio.ensure_future(self.clock.sleep(wait_s)), asyncio.ensure_future(stop.wait())}
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for wait in waits:
-                    wait.cancel()
+            await pause(self.clock, wait_s, stop)
         return not stop.is_set()
 
     def _tell(self) -> None:
