@@ -84,9 +84,8 @@ class TelegramSeat:
         self._polling: PollingWork | None = None
         self._channel: OperatorChannel | None = None
         if section.chat is not None:
-            chat = OperatorChat(
-                chat_id=section.chat, topics={kind.value: thread for kind, thread in section.topics.items()}
-            )
+            topics = {kind.value: thread for kind, thread in section.topics.items()}
+            chat = OperatorChat(chat_id=section.chat, topics=topics, secrets=(self._sending.token.value,))
             self._channel = operator_channel(self._sending, chat, self._telling.dropped)
 
     def silent_s(self) -> float | None:
