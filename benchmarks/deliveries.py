@@ -27,8 +27,9 @@ def deliveries(text: str = "Also cover the empty list, please.", first_id: int =
 
 
 def starts() -> list[bytes]:
-    """One start for each of the issues."""
-    return list(itertools.islice(deliveries("the-loop start", first_id=500_000_000), ITEMS))
+    """One start for each of the issues. All comments are of one second, where the ids give the order: a comment that is to
+    stand behind its start needs a greater id than the number of issues."""
+    return list(itertools.islice(deliveries("the-loop start"), ITEMS))
 
 
 def request_of(body: bytes, number: int) -> bytes:
