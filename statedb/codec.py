@@ -28,7 +28,7 @@ from domain.model import (
 from domain.phase import Folded, PhaseCommand
 
 DOCUMENTS_MAX = 1_024
-"""How many phases and snapshots are kept with what stands for them: a batch reads what the one before it wrote."""
+"""How many phases, snapshots and lists of commands are kept with their texts: a batch reads what the one before it wrote."""
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
 
@@ -102,6 +102,12 @@ def write_place(place: Place) -> list[Any]:
 def read_place(stored: list[Any]) -> Place:
     """What `write_place` wrote."""
     return Place(at_ms=stored[0], fact=Fact(stored[1]), number=stored[2])
+
+
+@lru_cache(DOCUMENTS_MAX)
+def write_verbs(verbs: tuple[Verb, ...]) -> str:
+    """The commands of a text."""
+    return dump(list(verbs))
 
 
 @lru_cache(DOCUMENTS_MAX)

@@ -164,7 +164,7 @@ def _command(item_id: ItemId, command: PhaseCommand) -> tuple[object, ...]:
 def _text(row: TextRow) -> tuple[object, ...]:
     return (
         row.host, row.fact, row.object_id, row.item_id, row.event_key, row.updated_at_ms, row.body_sha256,
-        codec.dump(list(row.verbs)), row.deleted_at_ms,
+        codec.write_verbs(row.verbs), row.deleted_at_ms,
     )  # fmt: skip
 
 

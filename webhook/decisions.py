@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypedDict
 
 from domain.decision import Ambiguous, Apply, Close, Decision, Effect, Queue, Reject
@@ -104,13 +105,19 @@ def _of_fate(row: FateRow, actor: str | None, about: About) -> list[LogEvent]:
 def _own_fields(decision: Decision) -> dict[str, object]:
     """What the decision itself says, one level deep; what is nested stands in the view."""
     fields: dict[str, object] = {}
-    for field in dataclasses.fields(decision):
-        value = getattr(decision, field.name)
+    kind: type = type(decision)
+    for name in _field_names(kind):
+        value = getattr(decision, name)
         if isinstance(value, (str, int, bool)):
-            fields[field.name] = value
+            fields[name] = value
     if isinstance(decision, Apply):
         fields["verb"] = decision.command.verb
     return fields
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def dropped_line(event: Event, delivery: Delivery, reason: PassReason) -> LogEvent:

@@ -70,6 +70,9 @@ SETTLED_CONTROL_EXECUTED = Outcome.CONTROL_EXECUTED
 SETTLED_CONTROL_REJECTED = Outcome.CONTROL_REJECTED
 SETTLED_CONTROL_AMBIGUOUS = Outcome.CONTROL_AMBIGUOUS
 
+FIRST_STEPS: Mapping[type[Decision], Step] = {Queue: Step.QUEUED, Ask: Step.NEED, Behind: Step.BEHIND}
+"""Where an event stands that has to wait; one of any other decision waits for nothing, unless its effect is to come."""
+
 HANDLE_S = 8.0
 """How long `handle` waits for the store before it is overloaded."""
 
@@ -219,6 +222,7 @@ class Dispatcher:
             event_key=key,
             item_id=item.item_id,
             fate=Fate.INFLIGHT,
+            step=FIRST_STEPS.get(type(decision), Step.NONE),
             place=event.place,
             attempts=attempts,
             decision=decisions.record(decision, event, view, self.policy),
@@ -244,9 +248,9 @@ class Dispatcher:
             case Settle():
                 return self._settle(row, decision.outcome)
             case Ask():
-                return replace(row, step=Step.NEED, verb=verbs_of(event)[0])
+                return replace(row, verb=verbs_of(event)[0])
             case Behind():
-                return replace(row, step=Step.BEHIND)
+                return row
             case Apply():
                 return self._apply_control(state, event, item, decision, row)
             case Close():
@@ -303,7 +307,7 @@ class Dispatcher:
             commands.rearm(state, item)
         self._warn_of_edit(state, event, item, decision.commands_ignored)
         state.say(self._recorder.reaction(event, SEEN, item_id=item.item_id, now_ms=state.now_ms))
-        return replace(row, step=Step.QUEUED, effect="edit" if decision.as_edit else "")
+        return replace(row, effect="edit") if decision.as_edit else row
 
     def _refused(self, state: Batch, event: Event, item: ItemRow, decision: Suppress) -> None:
         """Refused is not hidden: the next session hears how many, and since when."""
