@@ -26,13 +26,11 @@ DESCRIPTION_CHARACTERS_MAX = 300
 
 TOKEN = re.compile(r"([0-9]{3,20}):[A-Za-z0-9_-]{10,100}", re.ASCII)
 
-BODY_WRITTEN = "http11.send_request_body.complete"
-"""https://www.encode.io/httpcore/extensions/#trace"""
+WRITING, WRITTEN = "http11.send_request_headers.started", "http11.send_request_body.complete"
 
 NOT_WRITTEN = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
-    httpx.InvalidURL,
     httpx.LocalProtocolError,
     httpx.PoolTimeout,
     httpx.ProxyError,
@@ -43,6 +41,10 @@ NOT_WRITTEN = (
 
 class WrongToken(ValueError):
     """What was given as a bot's token does not have the form of one; the text does not show it."""
+
+
+class ProxyUnusable(Exception):
+    """The environment names a proxy that no connection can be made by; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +104,27 @@ class BotApi:
         A call that is cancelled may have been carried out.
         """
         content = json.dumps({name: value for name, value in (parameters or {}).items() if value is not None}).encode()
+        way = _Way(written)
         try:
             async with asyncio.timeout(deadline_s):
-                async with self._sent(method, content, written) as response:
+                async with self._sent(method, content, way) as response:
                     outcome = self._read(method, response.status_code, await _body(response, answer_bytes_max))
         except TimeoutError:
-            outcome = _transport(method, Reason.NO_ANSWER, f"no answer within {deadline_s:g} s")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            outcome = _transport(method, way.reason, f"no answer within {deadline_s:g} s")
+        except httpx.HTTPError as error:
             reason = Reason.NOT_DISPATCHED if isinstance(error, NOT_WRITTEN) else Reason.NO_ANSWER
             outcome = _transport(method, reason, type(error).__name__)
+        except Exception as error:  # what a wrong address or proxy makes the client raise has no common kind
+            outcome = _transport(method, way.reason, type(error).__name__)
         # Raised outside of what caught it: an error of the client carries the address, and with it the token.
         if isinstance(outcome, Failure):
             raise CallFailed(outcome)
         return outcome.result
 
-    def _sent(
-        self, method: str, content: bytes, written: Callable[[], object] | None
-    ) -> AbstractAsyncContextManager[httpx.Response]:
-        async def trace(event: str, details: object) -> None:
-            if event == BODY_WRITTEN and written is not None:
-                written()
-
+    def _sent(self, method: str, content: bytes, way: "_Way") -> AbstractAsyncContextManager[httpx.Response]:
         address = f"{self._root}/bot{self._token.value}/{method}"
         headers = {"Content-Type": "application/json"}
-        return self._client.stream("POST", address, content=content, headers=headers, extensions={"trace": trace})
+        return self._client.stream("POST", address, content=content, headers=headers, extensions={"trace": way.trace})
 
     def _read(self, method: str, status: int, body: bytes | None) -> "_Answered | Failure":
         if body is None:
@@ -134,10 +133,10 @@ class BotApi:
             answer = json.loads(body)
         except (ValueError, RecursionError):
             answer = None
-        if not isinstance(answer, dict):
-            return _no_json(method, status)
-        if answer.get("ok") is True and "result" in answer:
-            return _Answered(answer["result"])
+        if not isinstance(answer, dict) or not isinstance(answer.get("ok"), bool):
+            return _not_telegrams(method, status)
+        if answer["ok"]:
+            return _Answered(answer["result"]) if "result" in answer else _not_telegrams(method, status)
         code, parameters = answer.get("error_code"), answer.get("parameters")
         return failure_of_answer(
             method,
@@ -145,6 +144,24 @@ class BotApi:
             self._masker.mask(str(answer.get("description") or ""))[:DESCRIPTION_CHARACTERS_MAX],
             parameters if isinstance(parameters, dict) else None,
         )
+
+
+class _Way:
+    """How far a request got, by what the client tells of it. https://www.encode.io/httpcore/extensions/#trace"""
+
+    def __init__(self, written: Callable[[], object] | None) -> None:
+        self._written = written
+        self._began = False
+
+    @property
+    def reason(self) -> Reason:
+        """What it means that there is no answer."""
+        return Reason.NO_ANSWER if self._began else Reason.NOT_DISPATCHED
+
+    async def trace(self, event: str, details: object) -> None:
+        self._began = self._began or event == WRITING
+        if event == WRITTEN and self._written is not None:
+            self._written()
 
 
 async def _body(response: httpx.Response, bytes_max: int) -> bytes | None:
@@ -174,6 +191,13 @@ def polling_client(read_s: float, trust_env: bool = False) -> httpx.AsyncClient:
 
 def _client(read_s: float, *, connections: int, trust_env: bool) -> httpx.AsyncClient:
     limits = httpx.Limits(max_connections=connections)
+    try:
+        return _made(read_s, limits, trust_env=trust_env)
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        raise ProxyUnusable(f"the proxy that HTTP_PROXY and the like name cannot be used: {error}") from error
+
+
+def _made(read_s: float, limits: httpx.Limits, *, trust_env: bool) -> httpx.AsyncClient:
     # It repeats the making of a connection alone: nothing has left by then. A proxy's client is httpx's own.
     transport = None if trust_env else httpx.AsyncHTTPTransport(retries=2, trust_env=False, limits=limits)
     return httpx.AsyncClient(
@@ -189,8 +213,8 @@ def _transport(method: str, reason: Reason, why: str, status: int | None = None)
     return Failure(method=method, reason=reason, evidence=Evidence.TRANSPORT, status=status, description=why)
 
 
-def _no_json(method: str, status: int) -> Failure:
-    """Something between us and Telegram answered: with a good status, the call may have been carried out."""
-    if status < 300:
-        return _transport(method, Reason.NO_ANSWER, "the answer is not JSON", status)
-    return failure_of_answer(method, status, "the answer is not JSON")
+def _not_telegrams(method: str, status: int) -> Failure:
+    """Something between us and Telegram answered: a refusal of its own, or instead of what Telegram did with the call."""
+    is_refusal = 300 <= status < 500
+    reason = Reason.INTERCEPTED if is_refusal else Reason.NO_ANSWER
+    return _transport(method, reason, "the answer is not Telegram's", status)

@@ -65,7 +65,7 @@ def after_failure(
     trouble: Trouble, failure: Failure, *, asked_at: float, now: float, deadline_s: float
 ) -> tuple[Trouble, Wait | Cause]:
     """What a poll that was sent at `asked_at` and failed now leads to; `deadline_s` is what one poll may take at most."""
-    answered = failure.reason not in (Reason.NOT_DISPATCHED, Reason.NO_ANSWER)
+    answered = failure.reason not in (Reason.NOT_DISPATCHED, Reason.NO_ANSWER, Reason.INTERCEPTED)
     since = None if answered else (asked_at if trouble.unanswered_since is None else trouble.unanswered_since)
     met = Trouble(well_at=trouble.well_at, failures=trouble.failures + 1, unanswered_since=since)
     return met, _next(met, failure, now=now, deadline_s=deadline_s)

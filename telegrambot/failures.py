@@ -17,6 +17,8 @@ class Reason(StrEnum):
     """Nothing was written to the wire: the same call is safe to repeat."""
     NO_ANSWER = "no-answer"
     """It may have been carried out: no answer was read to the end. Repeating it may do it twice."""
+    INTERCEPTED = "intercepted"
+    """Something between us and Telegram refused the call: a proxy that wants a login, a page in its place."""
     RATE_LIMITED = "rate-limited"
     """Too much at once; Telegram usually says how long to wait."""
     SERVER_ERROR = "server-error"
@@ -131,6 +133,9 @@ _DESCRIPTIONS: tuple[tuple[re.Pattern[str], Reason], ...] = tuple(
         (r"CHAT_WRITE_FORBIDDEN|CHAT_ADMIN_REQUIRED|CHAT_SEND_[A-Z]+_FORBIDDEN", Reason.FORBIDDEN_IN_CHAT),
         (r"message is too long|text is empty|text must be non-empty", Reason.MESSAGE_INVALID),
         (r"can'?t parse entities|wrong file identifier|BUTTON_[A-Z_]*INVALID", Reason.MESSAGE_INVALID),
+        (r"message to (copy|forward) not found|message can'?t be (copied|forwarded)", Reason.MESSAGE_INVALID),
+        (r"MESSAGE_ID_INVALID|must be encoded in UTF-8", Reason.MESSAGE_INVALID),
+        (r"logged out", Reason.UNAUTHORIZED),
         (r"too many requests|retry (later|after)|\bflood", Reason.RATE_LIMITED),
     )
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +59,17 @@ class NotFound(Stopped):
     """What was named is not there, or what was asked for failed."""
 
     exit_code = NOT_FOUND
+
+
+class Span(click.FloatRange):
+    """A number within bounds: what is not a number is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 click's
+        """As its base."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 @contextmanager

@@ -65,9 +65,11 @@ def the_loop() -> None:
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 not found or failed, 2 bad input or unavailable. Shows no traceback."""
+    """Run the command line and exit: 0 done, 1 not found or failed, 2 bad input or unavailable, 130 Ctrl-C. No traceback."""
     try:
         the_loop()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except Exception as fault:
         if os.environ.get(TRACEBACK_VARIABLE):
             raise

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import secrets
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from domain.control import FORCE, TAKE_OVER, Verb
 from service.cli.common import (
     NotFound,
+    Span,
     Stopped,
     config_option,
     faults_in_a_sentence,
@@ -34,21 +34,8 @@ TRIES = 3
 TRY_AGAIN_S = 1.0
 
 item_argument = click.argument("item", metavar="WORK-ITEM")
-
-
-class Seconds(click.FloatRange):
-    """A span within bounds: what is not a number is in none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 click's
-        """As its base."""
-        seconds = float(super().convert(value, param, ctx))
-        if math.isnan(seconds):
-            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
-        return seconds
-
-
 wait_option = click.option(
-    "--wait", "wait_s", type=Seconds(0, 3600), default=ENDING_WAIT_S, show_default=True, metavar="SECONDS",
+    "--wait", "wait_s", type=Span(0, 3600), default=ENDING_WAIT_S, show_default=True, metavar="SECONDS",
     help="How long to wait for the end; 0: return once it is decided.",
 )  # fmt: skip
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from service.cli.common import NotFound, Stopped, config_option, faults_in_a_sentence, json_option, settings_of
+from service.cli.common import NotFound, Span, Stopped, config_option, faults_in_a_sentence, json_option, settings_of
 
 if TYPE_CHECKING:
     from service.settings import Settings
@@ -72,24 +74,24 @@ def whoami(as_json: bool, config: Path | None) -> None:
 
 @command.command("broadcast")
 @click.option("--name", required=True, help="What it is resumed by.")
-@click.option("--to", "recipients", required=True, type=click.File("r", encoding="utf-8"),
+@click.option("--to", "recipients", required=True, type=click.File("rb"),
               help="The recipients, a chat id or an @channel a line; - for standard input.")  # fmt: skip
 @click.option("--text", help="What is sent, as plain text.")
-@click.option("--text-file", type=click.File("r", encoding="utf-8"), help="What is sent, in a file.")
+@click.option("--text-file", type=click.File("rb"), help="What is sent, in a file.")
 @click.option("--copy", "copied", metavar="CHAT/MESSAGE", help="Copy this message instead.")
-@click.option("--rate", type=click.FloatRange(0.01, 30), default=25.0, show_default=True, help="Messages a second.")
+@click.option("--rate", type=Span(0.01, 30), default=25.0, show_default=True, help="Messages a second.")
 @click.option("--dry-run", is_flag=True, help="Count only: send nothing and write nothing.")
 @click.option("--force", is_flag=True, help="Go on although the message is another one than before.")
 @json_option
 @config_option
 def broadcast(
-    name: str, recipients: TextIO, text: str | None, text_file: TextIO | None, copied: str | None,
+    name: str, recipients: BinaryIO, text: str | None, text_file: BinaryIO | None, copied: str | None,
     rate: float, dry_run: bool, force: bool, as_json: bool, config: Path | None,
 ) -> None:  # fmt: skip
     """Write to many people, each once, over any crash: the same command goes on where it ended.
 
-    Whoever was written to just when it was killed is uncertain, and not written to again. Exits with 1 where somebody is
-    left, with 2 for bad input.
+    Whoever was written to just when it was killed is uncertain, and not written to again. Exits with 0 where nobody is
+    left, with 1 where it was stopped or halted, with 2 for bad input.
     """
     from sessions.seat.protocol import TOKEN_VARIABLE
 
@@ -97,28 +99,70 @@ def broadcast(
         raise Stopped("a session writes to nobody by itself: that is the operator's")
     settings = settings_of(config)
     from service.state_folder import StateFolder
-    from service.telegram.broadcasting import NotUnderstood, message_of, recipients_in, run
+    from service.telegram.broadcasting import message_of, recipients_in, run
     from telegrambot.broadcast.delivery import Pace
-    from telegrambot.broadcast.refusals import BroadcastRefused
     from telegrambot.broadcast.run import Order
 
-    with faults_in_a_sentence():
-        try:
-            said = text_file.read() if text_file is not None and text is None else text
-            if text_file is not None and text is not None:
-                raise NotUnderstood("say what to send, once: --text, --text-file or --copy")
-            order = Order(
-                name=name,
-                directory=StateFolder(settings.state).broadcasts,
-                message=message_of(said, copied),
-                pace=Pace(sends_per_s=rate),
-                is_dry=dry_run,
-                may_differ=force,
-            )
-            report = run(settings, order, recipients_in(recipients.read()), _show_progress)
-        except (NotUnderstood, BroadcastRefused, UnicodeDecodeError) as fault:
-            raise Stopped(str(fault)) from fault
+    with faults_in_a_sentence(), _faults_of_a_broadcast():
+        order = Order(
+            name=name,
+            directory=StateFolder(settings.state).broadcasts,
+            message=message_of(_one_text(text, text_file, recipients), copied),
+            pace=Pace(sends_per_s=rate),
+            is_dry=dry_run,
+            may_differ=force,
+        )
+        report = run(settings, order, recipients_in(_read(recipients)), _show_progress)
     _show_report(report, as_json)
+
+
+@contextmanager
+def _faults_of_a_broadcast() -> Iterator[None]:
+    from service.telegram.broadcasting import Interrupted, NotUnderstood
+    from telegrambot.broadcast.refusals import BroadcastRefused, Refusal
+    from telegrambot.calls import ProxyUnusable
+
+    try:
+        yield
+    except BroadcastRefused as refused:
+        changed = refused.refusal is Refusal.CONTENT_CHANGED
+        said = "this name was begun with another message: choose another name, or go on with --force" if changed else ""
+        raise Stopped(said or str(refused)) from refused
+    except (NotUnderstood, ProxyUnusable) as fault:
+        raise Stopped(str(fault)) from fault
+    except Interrupted as fault:
+        raise NotFound(f"{fault}; run the same command again to go on") from fault
+    except OSError as fault:
+        where = f" ({fault.filename})" if fault.filename else ""
+        raise NotFound(
+            f"it cannot be written down{where}: {fault.strerror or fault}; mend that and run it again"
+        ) from fault
+
+
+def _one_text(text: str | None, file: BinaryIO | None, recipients: BinaryIO) -> str | None:
+    from service.telegram.broadcasting import NotUnderstood
+
+    if file is None:
+        return text
+    if text is not None:
+        raise NotUnderstood("say what to send, once: --text, --text-file or --copy")
+    if _name(file) == _name(recipients):
+        raise NotUnderstood("the recipients and the text cannot both come from one place")
+    return _read(file)
+
+
+def _read(file: BinaryIO) -> str:
+    """A file's text, without the mark that some editors put in front of it."""
+    from service.telegram.broadcasting import NotUnderstood
+
+    try:
+        return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise NotUnderstood(f"{_name(file)} is not UTF-8: save it as that") from fault
+
+
+def _name(file: BinaryIO) -> str:
+    return str(getattr(file, "name", "standard input"))
 
 
 def _show_progress(report: Report) -> None:
@@ -133,8 +177,10 @@ def _show_report(report: Report, as_json: bool) -> None:
         click.echo(_line(report))
         if report.halt is not None:
             click.echo(f"halted: {report.halt}")
-    if report.pending and report.outcome != "dry-run":
-        click.echo("run the same command again to go on", err=True)
+    if report.outcome in ("halted", "stopped"):
+        mends = report.halt is not None and report.halt.cause == "message-refused"
+        then = "mend the message, then run it again with --force" if mends else "run the same command again to go on"
+        click.echo(then, err=True)
         raise SystemExit(1)
 
 

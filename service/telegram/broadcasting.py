@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from service.settings import Settings
 from service.telegram.seat import token_of
@@ -14,10 +15,11 @@ from telegrambot.broadcast.report import Report
 from telegrambot.broadcast.run import Order, Oversight, broadcast
 from telegrambot.calls import BotApi, sending_client
 from telegrambot.clock import SystemClock
+from telegrambot.failures import CallFailed
 from telegrambot.floods import ChatId
 from telegrambot.texts import TEXT_UNITS_MAX, utf16_units
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _CHANNEL = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
 _NUMBER = re.compile(r"-?[1-9][0-9]{0,18}")
@@ -47,25 +49,66 @@ def message_of(text: str | None, copied: str | None) -> Message:
     said = (text or "").strip()
     if not said:
         raise NotUnderstood("the text is empty")
+    if not said.isascii() and said != said.encode("utf-8", "replace").decode():
+        raise NotUnderstood("the text is not UTF-8: this terminal, or whoever wrote it, uses another encoding")
     if (units := utf16_units(said)) > TEXT_UNITS_MAX:
         raise NotUnderstood(f"the text is too long: {units} of {TEXT_UNITS_MAX} UTF-16 units")
     return Message("sendMessage", {"text": said})
 
 
 def run(settings: Settings, order: Order, recipients: list[ChatId], observe: Callable[[Report], object]) -> Report:
-    """Send until the end, or until Ctrl-C. Raises BroadcastRefused, SettingsRefused, and OSError for a full disk."""
+    """Send until the end. The first signal ends it after the send that is under way, the second one at once.
+
+    Raises BroadcastRefused, NotUnderstood, SettingsRefused, Interrupted, ProxyUnusable, and OSError for a full disk.
+    """
     token = token_of(settings)
 
     async def sent() -> Report:
         oversight = Oversight(observe=observe)
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, oversight.stop.set)
-        async with sending_client(trust_env=True) as client:
-            send = sender(BotApi(token, client, settings.telegram.api_url), order.message)
-            return await broadcast(order, recipients, send, SystemClock(), oversight)
+        with _ended_by_signals(oversight.stop):
+            async with sending_client(trust_env=True) as client:
+                api = BotApi(token, client, settings.telegram.api_url)
+                await _look_at_source(api, order)
+                return await broadcast(order, recipients, sender(api, order.message), SystemClock(), oversight)
 
-    return asyncio.run(sent())
+    try:
+        return asyncio.run(sent())
+    except asyncio.CancelledError:
+        raise Interrupted("ended at once: whoever was being written to counts as uncertain") from None
+
+
+class Interrupted(Exception):
+    """The run was ended in the middle of a send."""
+
+
+@contextmanager
+def _ended_by_signals(stop: asyncio.Event) -> Iterator[None]:
+    """Signals ask for the end while the block runs, and then for one that does not wait."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def end() -> None:
+        if stop.is_set() and task is not None:
+            task.cancel()
+        stop.set()
+
+    for number in SIGNALS:
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+async def _look_at_source(api: BotApi, order: Order) -> None:
+    """A chat that is not there would look like so many recipients that are not: it is asked for by itself."""
+    source = order.message.parameters.get("from_chat_id")
+    if source is None or order.is_dry:
+        return
+    try:
+        await api.call("getChat", {"chat_id": source})
+    except CallFailed as failed:
+        raise NotUnderstood(f"the chat {source} that is to be copied from gives no answer: {failed}") from failed
 
 
 def _recipient(number: int, line: str) -> ChatId:

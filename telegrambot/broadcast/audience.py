@@ -16,12 +16,20 @@ NAME_CHARACTERS_MAX = 64
 
 
 async def gathered(recipients: Recipients) -> tuple[ChatId, ...]:
-    """Each chat once, at its first place; 5 and "5" are two. Raises BroadcastRefused for what is no chat."""
+    """Each chat once, at its first place; 5 and "5" are two, @News and @news one.
+
+    Raises BroadcastRefused for what is no chat, and where there is none.
+    """
     if isinstance(recipients, AsyncIterable):
         chats: Iterable[ChatId] = [chat async for chat in recipients]
     else:
         chats = await recipients if isinstance(recipients, Awaitable) else recipients
-    return tuple(dict.fromkeys(_checked(chat) for chat in chats))
+    once: dict[ChatId, ChatId] = {}
+    for chat in chats:
+        once.setdefault(_spelled_alike(_checked(chat)), chat)
+    if not once:
+        raise BroadcastRefused(Refusal.NOBODY, "there is nobody to write to: nothing was begun")
+    return tuple(once.values())
 
 
 def forgo(recipients: Recipients) -> None:
@@ -56,6 +64,11 @@ def _checked(chat: ChatId) -> ChatId:
         why = f"a recipient is a chat's number, or a name of at most {NAME_CHARACTERS_MAX} characters"
         raise BroadcastRefused(Refusal.RECIPIENT, why)
     return chat
+
+
+def _spelled_alike(chat: ChatId) -> ChatId:
+    """Telegram's names know no capitals."""
+    return chat.lower() if isinstance(chat, str) else chat
 
 
 def _is_chat(value: object) -> bool:

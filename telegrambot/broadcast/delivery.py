@@ -14,13 +14,15 @@ class HaltCause(StrEnum):
     """Why a broadcast does not go on by itself."""
 
     MESSAGE_REFUSED = "message-refused"
-    """Nobody can be sent this message; the recipient at whom that showed gets it when it is mended."""
+    """Nobody can be sent this message; the recipients at whom that showed get it when it is mended."""
     UNAUTHORIZED = "unauthorized"
     """The token is none any more; nobody was charged for it."""
     RATE_LIMITED = "rate-limited"
     """Telegram wants more quiet than a run waits out; the recipient is still to be written to."""
     UNREACHED = "unreached"
     """Telegram cannot be reached: that is no recipient's fault, and none is charged for it."""
+    INTERCEPTED = "intercepted"
+    """Something between us and Telegram refuses the calls; nobody was charged for it."""
     UNCERTAIN = "uncertain"
     """Nobody knows whether the last recipient got the message, and the next one could go the same way."""
     LOCK_LOST = "lock-lost"
@@ -50,13 +52,20 @@ class SendToNewId:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """Telegram refused for a reason that we do not know: whether it is the recipient's shows at the others."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
 class Halt:
     """The broadcast ends here, and the recipient is still to be written to."""
 
     cause: HaltCause
 
 
-Decision = Done | Wait | SendToNewId | Halt
+Decision = Done | Wait | SendToNewId | Doubt | Halt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +99,10 @@ def after_attempt(failure: Failure | None, attempt: int, pace: Pace) -> Decision
             return Halt(HaltCause.MESSAGE_REFUSED)
         case Reason.UNAUTHORIZED:
             return Halt(HaltCause.UNAUTHORIZED)
+        case Reason.INTERCEPTED:
+            return Halt(HaltCause.INTERCEPTED)
+        case Reason.UNKNOWN:
+            return Doubt(failure)
         case Reason.MIGRATED if failure.migrate_to_chat_id is not None:
             return SendToNewId(failure.migrate_to_chat_id)
         case Reason.RATE_LIMITED:

@@ -12,6 +12,8 @@ class Refusal(StrEnum):
     """The directory is not absolute."""
     RECIPIENT = "recipient"
     """Something among the recipients is no chat's number or name."""
+    NOBODY = "nobody"
+    """There are no recipients, and a name that was begun with none could never get any."""
     ALREADY_RUNNING = "already-running"
     """Another process, or another run in this one, is sending it."""
     AUDIENCE_UNREADABLE = "audience-unreadable"

@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import assert_never
 
 from telegrambot.broadcast import audience, journal, lock
-from telegrambot.broadcast.delivery import Decision, Done, Halt, HaltCause, Pace, SendToNewId, Wait, after_attempt
+from telegrambot.broadcast.delivery import (
+    Decision,
+    Done,
+    Doubt,
+    Halt,
+    HaltCause,
+    Pace,
+    SendToNewId,
+    Wait,
+    after_attempt,
+)
 from telegrambot.broadcast.files import BroadcastFiles, make_directory, write_over
 from telegrambot.broadcast.journal import Journal, Outcome, Progress, Released, Sending, Settled
 from telegrambot.broadcast.lock import Lock
@@ -25,6 +35,8 @@ from telegrambot.floods import ChatId
 
 INTERRUPTED = "interrupted"
 """The reason of a recipient whom an earlier run was writing to when it ended."""
+DOUBTED_MAX = 3
+"""So many recipients who are refused for an unknown reason, with nobody served between them: then it is the message's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +151,8 @@ class _Run:
     oversight: Oversight
     _last_sent_at: float | None = None
     _told_at: float = 0.0
+    _doubted: dict[int, Failure] = field(default_factory=dict)
+    """Refused for an unknown reason since somebody was served, by index."""
 
     async def to_its_end(self) -> Report:
         _give_up_interrupted(self.book.progress, self.book.append)
@@ -151,6 +165,9 @@ class _Run:
                 return self._report(*ended)
             if self.clock.monotonic() - self._told_at >= self.oversight.every_s:
                 self._tell()
+        if self._doubted and Outcome.DELIVERED not in self.book.progress.settled.values():
+            return self._report(*self._message_refused())
+        self._end_doubts()
         return self._report(RunOutcome.FINISHED)
 
     async def _settle(self, index: int) -> tuple[RunOutcome, Halted | None] | None:
@@ -166,8 +183,14 @@ class _Run:
             match decision:
                 case Done(outcome, reason):
                     self.book.append(Settled(index, outcome, reason))
+                    if outcome is Outcome.DELIVERED:
+                        self._end_doubts()
                     is_end = outcome is Outcome.UNCERTAIN
                     return (RunOutcome.HALTED, Halted(HaltCause.UNCERTAIN, failure)) if is_end else None
+                case Doubt(failed):
+                    self.book.append(Released(index))
+                    self._doubted[index] = failed
+                    return self._message_refused() if len(self._doubted) >= DOUBTED_MAX else None
                 case Halt(cause):
                     self.book.append(Released(index))
                     return RunOutcome.HALTED, Halted(cause, failure)
@@ -180,6 +203,16 @@ class _Run:
                     attempt, wait_s = attempt + 1, seconds
                 case _:
                     assert_never(decision)
+
+    def _end_doubts(self) -> None:
+        """The message is one that can be sent: those who were refused it were refused for their own sake."""
+        for index, failure in self._doubted.items():
+            self.book.append(Settled(index, Outcome.FAILED, failure.reason))
+        self._doubted.clear()
+
+    def _message_refused(self) -> tuple[RunOutcome, Halted]:
+        """Those who were refused it are still to be written to."""
+        return RunOutcome.HALTED, Halted(HaltCause.MESSAGE_REFUSED, next(reversed(self._doubted.values())))
 
     async def _attempt(self, index: int) -> Failure | None:
         self.book.append(Sending(index))

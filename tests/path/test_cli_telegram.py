@@ -168,8 +168,12 @@ def test_a_broadcast_halts_at_a_message_that_telegram_does_not_take_and_charges_
     halted = desk.broadcast("--text", "hello")
     changed = desk.broadcast("--text", "hello!")
     forced = desk.broadcast("--text", "hello!", "--force")
-    assert (halted.exit_code, "halted" in halted.output, "go on" in halted.output) == (1, True, True)
-    assert (changed.exit_code, "began with another message" in changed.output) == (2, True)
+    assert (halted.exit_code, "halted" in halted.output, "run it again with --force" in halted.output) == (
+        1,
+        True,
+        True,
+    )
+    assert (changed.exit_code, "go on with --force" in changed.output) == (2, True)
     assert (forced.exit_code, sent(desk)) == (0, [(chat, "hello!") for chat in (1, 2, 3)])
 
 

@@ -15,12 +15,13 @@ from telegrambot.broadcast.message import Message
 from telegrambot.broadcast.refusals import BroadcastRefused, Refusal
 from telegrambot.broadcast.report import Report, RunOutcome
 from telegrambot.broadcast.run import Order, Oversight, broadcast
-from telegrambot.failures import Failure
+from telegrambot.failures import Evidence, Failure, Reason
 from tests.fakes.bot_api.answers import (
     BLOCKED_BY_USER,
     CANNOT_PARSE,
     RESTARTING,
     UNAUTHORIZED,
+    bad_request,
     flood,
     migrated,
 )
@@ -28,6 +29,7 @@ from tests.fakes.broadcasting import HELLO, NEVER_SENT, NO_ANSWER, Broadcasting,
 from tests.fakes.telegram_clock import FakeClock
 
 OTHER = Message("sendMessage", {"text": "something else"})
+UNHEARD_OF = bad_request("something that nobody has heard of")
 
 
 @pytest.fixture
@@ -125,6 +127,53 @@ def test_a_message_that_nobody_can_be_sent_halts_the_run_and_charges_no_recipien
     assert halted.halt.cause is HaltCause.MESSAGE_REFUSED
     assert counts(news.run(order=news.order(OTHER, may_differ=True))) == {"delivered": 4}
     assert news.chats.got == ["A", "B", "C", "D"]
+
+
+def test_a_refusal_that_nobody_knows_is_the_recipients_when_another_one_is_served(news: Broadcasting) -> None:
+    news.chats.answers |= {"A": [UNHEARD_OF], "B": [UNHEARD_OF], "D": [UNHEARD_OF]}
+    finished = news.run()
+    assert (finished.outcome, counts(finished)) == (RunOutcome.FINISHED, {"delivered": 1, "failed": 3})
+    assert news.chats.attempts == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize(
+    ("recipients", "attempts"),
+    [pytest.param("ABCDE", ["A", "B", "C"], id="three in a row"), pytest.param("AB", ["A", "B"], id="all there are")],
+)
+def test_a_refusal_that_nobody_knows_is_the_messages_when_nobody_is_served(
+    news: Broadcasting, recipients: str, attempts: list[str]
+) -> None:
+    news.chats.answers = {name: [UNHEARD_OF] for name in recipients}
+    halted = news.run(recipients)
+    assert (halted.outcome, counts(halted)) == (RunOutcome.HALTED, {"pending": len(recipients)})
+    assert halted.halt is not None
+    assert (halted.halt.cause, news.chats.attempts) == (HaltCause.MESSAGE_REFUSED, attempts)
+    news.chats.answers = {}
+    assert counts(news.run(order=news.order(OTHER, may_differ=True))) == {"delivered": len(recipients)}
+
+
+def test_a_message_that_can_no_longer_be_sent_halts_the_run_though_some_have_it(news: Broadcasting) -> None:
+    news.chats.answers = {name: [UNHEARD_OF] for name in "BCDE"}
+    halted = news.run("ABCDE")
+    assert (halted.outcome, counts(halted)) == (RunOutcome.HALTED, {"delivered": 1, "pending": 4})
+
+
+def test_something_between_us_and_telegram_that_refuses_halts_the_run_and_charges_nobody(news: Broadcasting) -> None:
+    news.chats.answers["A"] = [Failure(method="sendMessage", reason=Reason.INTERCEPTED, evidence=Evidence.TRANSPORT)]
+    halted = news.run()
+    assert (halted.outcome, counts(halted), len(news.chats.attempts)) == (RunOutcome.HALTED, {"pending": 4}, 1)
+
+
+def test_nobody_to_write_to_is_refused_and_the_name_stays_free(news: Broadcasting) -> None:
+    with pytest.raises(BroadcastRefused) as refused:
+        news.run("")
+    assert refused.value.refusal is Refusal.NOBODY
+    assert counts(news.run("AB")) == {"delivered": 2}
+
+
+def test_a_channel_is_one_recipient_however_its_name_is_spelled(news: Broadcasting) -> None:
+    assert counts(news.run(["@News", "@news", "@NEWS", 5, "5"])) == {"delivered": 3}
+    assert news.chats.got == ["@News", 5, "5"]
 
 
 def test_a_token_that_is_none_any_more_halts_the_run_and_charges_no_recipient(news: Broadcasting) -> None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from telegrambot.broadcast.delivery import Decision, Done, Halt, HaltCause, Pace, SendToNewId, Wait, after_attempt
+from telegrambot.broadcast.delivery import (
+    Decision,
+    Done,
+    Doubt,
+    Halt,
+    HaltCause,
+    Pace,
+    SendToNewId,
+    Wait,
+    after_attempt,
+)
 from telegrambot.broadcast.journal import Outcome
 from telegrambot.failures import UNREACHABLE, Evidence, Failure, Reason
 
@@ -68,7 +78,8 @@ def test_who_cannot_be_written_to_at_all_is_unreachable(reason: Reason) -> None:
         pytest.param(
             failure(Reason.THREAD_NOT_FOUND), 1, Done(Outcome.FAILED, Reason.THREAD_NOT_FOUND), id="no such topic"
         ),
-        pytest.param(failure(Reason.UNKNOWN), 1, Done(Outcome.FAILED, Reason.UNKNOWN), id="some other refusal"),
+        pytest.param(failure(Reason.UNKNOWN), 1, Doubt(failure(Reason.UNKNOWN)), id="a refusal that nobody knows"),
+        pytest.param(failure(Reason.INTERCEPTED), 1, Halt(HaltCause.INTERCEPTED), id="something in between"),
     ],
 )
 def test_a_failed_attempt_leads_to(met: Failure, attempt: int, decision: Decision) -> None:

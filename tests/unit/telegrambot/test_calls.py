@@ -10,7 +10,7 @@ import httpx
 import pytest
 import respx
 
-from telegrambot.calls import ANSWER_BYTES_MAX, BotApi, Token, WrongToken, sending_client
+from telegrambot.calls import ANSWER_BYTES_MAX, BotApi, ProxyUnusable, Token, WrongToken, sending_client
 from telegrambot.failures import CallFailed, Reason
 from tests.fakes.bot_api import faults
 from tests.fakes.bot_api.answers import Refusal
@@ -54,9 +54,12 @@ WAYS = {
     "answered byte by byte": (faults.Trickle(), Reason.NO_ANSWER),
     "answered without an end": (faults.Oversized(), Reason.NO_ANSWER),
     "answered without an end or a length": (faults.Oversized(is_announced=False), Reason.NO_ANSWER),
-    "answered by a proxy that failed": (faults.NotJson(), Reason.SERVER_ERROR),
+    "answered by a proxy that failed": (faults.NotJson(), Reason.NO_ANSWER),
     "answered by a page that is no failure": (faults.NotJson(status=200), Reason.NO_ANSWER),
-    "sent elsewhere": (faults.NotJson(status=302), Reason.UNKNOWN),
+    "answered by a proxy's own JSON": (faults.NotJson(status=200, text='{"status": "up"}'), Reason.NO_ANSWER),
+    "answered by half of Telegram's form": (faults.NotJson(status=200, text='{"ok": true}'), Reason.NO_ANSWER),
+    "sent elsewhere": (faults.NotJson(status=302), Reason.INTERCEPTED),
+    "refused by a proxy that wants a login": (faults.NotJson(status=407), Reason.INTERCEPTED),
     "refused": (Refusal(status=400, description="Bad Request: chat not found"), Reason.CHAT_NOT_FOUND),
     "refused with the token in the words": (Refusal(status=400, description=f"no {TOKEN} here"), Reason.UNKNOWN),
     "too much": (Refusal(status=429, description="Too Many Requests", retry_after_s=3), Reason.RATE_LIMITED),
@@ -79,8 +82,15 @@ def test_each_way_in_which_a_call_fails_has_its_meaning_and_shows_no_token(bot_a
 
 @pytest.mark.parametrize(
     "root_url",
-    ["http://127.0.0.1:1", "ftp://127.0.0.1", "http://[::1", "http://no-such-host.invalid"],
-    ids=["refused", "no such protocol", "no address", "no such host"],
+    [
+        "http://127.0.0.1:1",
+        "ftp://127.0.0.1",
+        "http://[::1",
+        "http://no-such-host.invalid",
+        "http://127.0.0.1:99999",
+        "http://xn--",
+    ],
+    ids=["refused", "no such protocol", "no address", "no such host", "no port", "no name"],
 )
 def test_a_call_that_never_left_is_safe_to_repeat_and_shows_no_token(root_url) -> None:
     failed = failed_call(root_url)
@@ -107,6 +117,26 @@ def test_a_call_that_never_left_is_safe_to_repeat_and_shows_no_token(root_url) -
 def test_each_fault_of_the_client_means_that_nothing_left_or_that_it_may_have_arrived(error, reason) -> None:
     respx.post(url__regex=r".*/sendMessage").mock(side_effect=error("no"))
     assert failed_call("http://127.0.0.1:1").failure.reason is reason
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://127.0.0.1:99999"])
+def test_a_proxy_that_cannot_be_used_is_said_or_no_call_leaves(monkeypatch, proxy) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+
+    async def call() -> None:
+        async with sending_client(trust_env=True) as client:
+            await BotApi(Token(TOKEN), client, "http://telegram.invalid").call("sendMessage", MESSAGE)
+
+    with pytest.raises((ProxyUnusable, CallFailed)) as raised:
+        asyncio.run(call())
+    if isinstance(raised.value, CallFailed):
+        assert raised.value.failure.reason is Reason.NOT_DISPATCHED
+    else:
+        assert "proxy" in str(raised.value)
+
+
+def test_a_deadline_that_ends_a_call_before_it_left_says_so(bot_api) -> None:
+    assert failed_call(bot_api.root_url, deadline_s=0.0).failure.reason is Reason.NOT_DISPATCHED
 
 
 def test_a_total_deadline_ends_what_no_single_read_would(bot_api) -> None:
