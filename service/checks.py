@@ -71,6 +71,21 @@ def git_finding(version: str | None) -> Finding:
     return Finding(Verdict.OK, "git", f"git {number}")
 
 
+def private(
+    about: str, read: Callable[[], tuple[object, ...]], file: Path | None, settings: Settings, missing: str
+) -> Finding:
+    """Whether there is one, and whether nobody else can read the file that it was read from."""
+    try:
+        found = read()
+    except SettingsRefused as refused:
+        return Finding(Verdict.FAIL, about, str(refused))
+    if not found:
+        return Finding(Verdict.FAIL, about, missing)
+    if file is not None and stat.S_IMODE(settings.path(file).stat().st_mode) & 0o077:
+        return Finding(Verdict.WARN, about, f"others can read {settings.path(file)}: chmod 600 it")
+    return Finding(Verdict.OK, about, "present")
+
+
 def _roads(settings: Settings) -> Iterator[Finding]:
     webhook, polling = settings.webhook.enabled, settings.polling.enabled
     if not webhook and not polling:
@@ -109,28 +124,14 @@ def _authorities(settings: Settings) -> Finding:
 def _secrets(settings: Settings) -> Finding:
     if not settings.webhook.enabled:
         return Finding(Verdict.OK, "secret", "not needed: the webhook is off")
-    return _private("secret", settings.secrets, settings.webhook.secret_file, settings,
-                    "there is no webhook secret: `the-loop init` makes one, or set webhook.secret_file")  # fmt: skip
+    return private("secret", settings.secrets, settings.webhook.secret_file, settings,
+                   "there is no webhook secret: `the-loop init` makes one, or set webhook.secret_file")  # fmt: skip
 
 
 def _token(settings: Settings) -> Finding:
-    return _private("token", lambda: tuple(filter(None, [settings.token()])), settings.github.token_file, settings,
-                    "there is no GitHub token, so nothing can be said on a thread: set github.token_file")  # fmt: skip
-
-
-def _private(
-    about: str, read: Callable[[], tuple[object, ...]], file: Path | None, settings: Settings, missing: str
-) -> Finding:
-    """Whether there is one, and whether nobody else can read its file."""
-    try:
-        found = read()
-    except SettingsRefused as refused:
-        return Finding(Verdict.FAIL, about, str(refused))
-    if not found:
-        return Finding(Verdict.FAIL, about, missing)
-    if file is not None and stat.S_IMODE(settings.path(file).stat().st_mode) & 0o077:
-        return Finding(Verdict.WARN, about, f"others can read {settings.path(file)}: chmod 600 it")
-    return Finding(Verdict.OK, about, "present")
+    github = settings.github
+    return private("token", lambda: tuple(filter(None, [settings.token()])), None if github.token else github.token_file,
+                   settings, "there is no GitHub token, so nothing can be said on a thread: set github.token_file")  # fmt: skip
 
 
 def _state_folder(state: StateFolder) -> Finding:

@@ -61,8 +61,8 @@ class Live:
     admission_open: bool
     log_lines_held: int
     log_lines_lost: int
-    telegram_silent_s: float | None = None
-    """Seconds since Telegram last answered the bot; None: there is no bot."""
+    telegram: str | None = None
+    """Whether the bot hears, in words; None: there is to be none."""
 
 
 @dataclass(frozen=True, slots=True)

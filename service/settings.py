@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from domain.model import ID_MAX
 from domain.policy import Spawn
 from service.telegram.posts import PostKind, PostLevel
 from sessions.host.permissions import PermissionMode
@@ -26,6 +28,7 @@ NOT_SETTINGS = ("CONFIG", "TRACEBACK", "SESSION", "AGENT_SOCKET", "AGENT_TOKEN")
 OWN_PATHS = ("/healthz", "/readyz")
 
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?")
+_ROOT = re.compile(r"https?://(\[[^\]\s/]+\]|[\w.-]+)(:\d*)?(/[^\s?#]*)?")
 
 
 class SettingsRefused(Exception):
@@ -34,6 +37,15 @@ class SettingsRefused(Exception):
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_flag(cls, value: object, info: ValidationInfo) -> object:
+        """A flag stands only where one is asked for: `true` would count as the number 1."""
+        asks_for_one = cls.model_fields[str(info.field_name)].annotation is bool
+        if not asks_for_one and _holds_flag(value):
+            raise ValueError("true and false cannot stand here")
+        return value
 
 
 class WebhookSection(_Section):
@@ -69,16 +81,23 @@ class GitHubSection(_Section):
     host: str = Field(
         "github.com", pattern=r"^[A-Za-z0-9.-]+(:\d+)?$", description="The host as it stands in addresses of issues."
     )
-    api_url: str = Field(
-        "",
-        pattern=r"^(https?://[^/\s?#@]+(/[^\s?#]*)?)?$",
-        description="Root of the REST API; empty: derived from `host`.",
-    )
+    api_url: str = Field("", description="Root of the REST API; empty: derived from `host`.")
     token: SecretStr | None = Field(None, description="Token of the account that reads and posts.")
     token_file: Path | None = Field(None, description="File with the token, instead of `token`.")
     seconds_between_writes: float = Field(
         1.0, ge=0, le=60, description="Pause between two writes; GitHub asks for one second."
     )
+
+    @field_validator("host")
+    @classmethod
+    def _host_of_an_address(cls, host: str) -> str:
+        _root_address(f"https://{host}")
+        return host
+
+    @field_validator("api_url")
+    @classmethod
+    def _root_or_none(cls, address: str) -> str:
+        return _root_address(address) if address else address
 
     @property
     def root(self) -> str:
@@ -150,11 +169,7 @@ class TelegramSection(_Section):
     enabled: bool = Field(False, description="Run the bot beside the service.")
     token: SecretStr | None = Field(None, description="The bot's token, from @BotFather.")
     token_file: Path | None = Field(None, description="File with the token, instead of `token`.")
-    api_url: str = Field(
-        "https://api.telegram.org",
-        pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$",
-        description="Root of the Bot API, or of your own Bot API server.",
-    )
+    api_url: str = Field("https://api.telegram.org", description="Root of the Bot API, or of your own Bot API server.")
     chat: int | None = Field(None, description="Id of the chat that is told; `the-loop telegram whoami` shows ids.")
     operators: tuple[int, ...] = Field((), description="Ids of the Telegram accounts that may ask the bot.")
     level: PostLevel = Field(PostLevel.INFO, description="What matters less than this is not told.")
@@ -164,6 +179,34 @@ class TelegramSection(_Section):
     topics: dict[PostKind, int] = Field(
         default_factory=dict, description="The topic (message_thread_id) of the chat that a kind of notice goes to."
     )
+
+    @field_validator("api_url")
+    @classmethod
+    def _root(cls, address: str) -> str:
+        return _root_address(address)
+
+    @field_validator("chat")
+    @classmethod
+    def _chat_id(cls, chat: int | None) -> int | None:
+        if chat is not None and not 0 < abs(chat) <= ID_MAX:
+            raise ValueError(f"{chat} is no id of a chat: `the-loop telegram whoami` shows it")
+        return chat
+
+    @field_validator("operators")
+    @classmethod
+    def _account_ids(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        wrong = _not_counted(ids)
+        if wrong:
+            raise ValueError(f"no ids of accounts, which are above 0: {wrong}")
+        return ids
+
+    @field_validator("topics")
+    @classmethod
+    def _topic_ids(cls, topics: dict[PostKind, int]) -> dict[PostKind, int]:
+        wrong = _not_counted(topics.values())
+        if wrong:
+            raise ValueError(f"no ids of topics, which are above 0: {wrong}")
+        return topics
 
 
 class Settings(BaseSettings):
@@ -264,6 +307,36 @@ def load(path: Where = None) -> Settings:
     except ValidationError as error:
         faults = "\n".join(f"  {_fault(detail)}" for detail in error.errors())
         raise SettingsRefused(f"{file or 'the settings'} cannot be used:\n{faults}") from error
+
+
+def _holds_flag(value: object) -> bool:
+    match value:
+        case list() | tuple():
+            return any(_holds_flag(each) for each in value)
+        case dict():
+            return any(_holds_flag(each) for each in value.values())
+        case _:
+            return isinstance(value, bool)
+
+
+def _root_address(address: str) -> str:
+    """The address of a server, as it was written. Raises ValueError where no connection could be made by it."""
+    try:
+        parts = urlsplit(address)
+        usable = _ROOT.fullmatch(address) is not None and parts.port != 0
+        (parts.hostname or "").encode("idna").decode("idna")
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError(
+            "no address of a server: write http:// or https://, a host, perhaps :port (1 to 65535) and a path"
+        )
+    return address
+
+
+def _not_counted(ids: Iterable[int]) -> str:
+    """Those that do not stand between 1 and the largest id that there may be; empty where all do."""
+    return ", ".join(str(each) for each in ids if not 0 < each <= ID_MAX)
 
 
 def _found() -> Path | None:

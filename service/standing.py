@@ -13,8 +13,6 @@ from statedb.database import Connection
 from statedb.inquiries import ItemStanding
 
 GAVE_UP_MAX = 5
-DEAF_S = 60.0
-"""A poll is answered within half a minute, also where nothing was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +41,8 @@ def standing_lines(standing: Standing) -> Iterator[str]:
     if standing.live and (standing.live.log_lines_held or standing.live.log_lines_lost):
         held, lost = standing.live.log_lines_held, standing.live.log_lines_lost
         yield f"log        cannot be written: {count(held, 'line')} held in memory, {lost} lost (is the disk full?)"
-    if standing.live and standing.live.telegram_silent_s is not None:
-        yield f"telegram   {_telegram(standing.live.telegram_silent_s)}"
+    if standing.live and standing.live.telegram is not None:
+        yield f"telegram   {harmless(standing.live.telegram)}"
     if not standing.counts:
         yield "           nothing was ever stored here"
         return
@@ -90,12 +88,6 @@ def _cells(standing: ItemStanding) -> tuple[str, str, str, str, str, str]:
         at(session.last_turn_at_ms) if session else "-",
         harmless(item.snapshot.title)[:60] if item.snapshot else "",
     )
-
-
-def _telegram(silent_s: float) -> str:
-    if silent_s < DEAF_S:
-        return "the bot hears"
-    return f"the bot has heard nothing for {silent_s:.0f} s: `the-loop telegram check` tells more"
 
 
 def _service(standing: Standing) -> str:

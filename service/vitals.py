@@ -18,8 +18,8 @@ class Vitals:
 
     core: Core
     journal: Journal
-    telegram_silent_s: Callable[[], float | None] | None
-    """None: there is no bot."""
+    telegram: Callable[[], str] | None
+    """Whether the bot hears, in words; None: there is to be none."""
 
     def look(self, admission: Admission) -> Live:
         """How it is at this moment."""
@@ -30,5 +30,5 @@ class Vitals:
             admission_open=admission.accepting,
             log_lines_held=self.journal.held,
             log_lines_lost=self.journal.lost,
-            telegram_silent_s=self.telegram_silent_s() if self.telegram_silent_s else None,
+            telegram=self.telegram() if self.telegram else None,
         )

@@ -35,7 +35,7 @@ from service.lifecycle.resource import Resource
 from service.ports import SEAT_SOCKET, Ports, command_folder, make_ports
 from service.settings import Settings
 from service.state_folder import StateFolder
-from service.telegram.seat import TelegramSeat, emitters, telegram_warnings
+from service.telegram.seat import NoSeat, TelegramSeat, emitters, seat_of
 from service.threads import spawn
 from service.vitals import Vitals
 from service.watch import Watch
@@ -75,6 +75,7 @@ class Service:
     journal: Journal
     server: HttpServer | None
     ports: Ports
+    telegram: TelegramSeat | NoSeat | None
 
     def missing(self) -> list[str]:
         """What the operator should know at the start: each a sentence with what to do."""
@@ -84,8 +85,8 @@ class Service:
             warnings.append("nobody may do anything: set routing.authorized_users")
         if not self.settings.token():
             warnings.append("there is no GitHub token, so nothing can be said on a thread: set github.token")
-        if self.settings.telegram.enabled:
-            warnings.extend(telegram_warnings(self.settings.telegram))
+        if self.telegram is not None:
+            warnings.extend(self.telegram.warnings())
         return warnings
 
 
@@ -101,7 +102,7 @@ def build(
     webhook_secrets = settings.secrets() if settings.webhook.enabled else ()
     hidden = hidden_values(settings)
     journal = Journal(state.event_log, lambda: clock.wall_ms() / 1000, SOURCE, hidden)
-    telegram = TelegramSeat(settings, journal) if settings.telegram.enabled else None
+    telegram = seat_of(settings, journal)
     emit, emit_all = emitters(telegram, journal)
     core = build_core(settings, clock, state, outside, emit, emit_all)
     means = build_means(settings, clock, state, outside, core, emit)
@@ -114,7 +115,7 @@ def build(
         parts.identity(core),
         parts.housekeeping(Housekeeping(core.committer, clock.wall_ms)),
     ]
-    vitals = Vitals(core, journal, telegram.silent_s if telegram else None)
+    vitals = Vitals(core, journal, telegram.hearing if telegram else None)
     resources.append(control(settings, clock, state, outside, vitals))
     if settings.polling.enabled:
         resources.append(parts.poller(settings, clock, outside, core, emit))
@@ -122,7 +123,7 @@ def build(
     if settings.webhook.enabled:
         server, resource = parts.webhook(settings, clock, core, journal, webhook_secrets)
         resources.append(resource)
-    if telegram is not None:
+    if isinstance(telegram, TelegramSeat):
         resources.extend(telegram.resources(vitals, state, clock))
     application = Application(resources, clock=clock, observers=Watch(emit).observers())
     return Service(
@@ -134,6 +135,7 @@ def build(
         journal=journal,
         server=server,
         ports=outside,
+        telegram=telegram,
     )
 
 

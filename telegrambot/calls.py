@@ -43,8 +43,8 @@ class WrongToken(ValueError):
     """What was given as a bot's token does not have the form of one; the text does not show it."""
 
 
-class ProxyUnusable(Exception):
-    """The environment names a proxy that no connection can be made by; the text says why."""
+class EnvironmentUnusable(Exception):
+    """The environment names a proxy or certificates that no connection can be made by; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +193,9 @@ def _client(read_s: float, *, connections: int, trust_env: bool) -> httpx.AsyncC
     limits = httpx.Limits(max_connections=connections)
     try:
         return _made(read_s, limits, trust_env=trust_env)
-    except (ImportError, ValueError, httpx.InvalidURL) as error:
-        raise ProxyUnusable(f"the proxy that HTTP_PROXY and the like name cannot be used: {error}") from error
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        what = "the proxy or the certificates that the environment names (HTTP_PROXY, SSL_CERT_FILE and the like)"
+        raise EnvironmentUnusable(f"{what} cannot be used: {error}") from error
 
 
 def _made(read_s: float, limits: httpx.Limits, *, trust_env: bool) -> httpx.AsyncClient:

@@ -19,10 +19,10 @@ class TelegramPollFailed(LogEvent):
 
 @event_type("telegram.ended", Level.ERROR)
 class TelegramEnded(LogEvent):
-    """The bot hears nothing any more until polling is begun anew; GitHub's work goes on."""
+    """The bot hears nothing any more until polling is begun anew, if it is; GitHub's work goes on."""
 
     cause: str
-    again_in_s: float
+    again_in_s: float | None = None
     error: BaseException | str | None = None
 
 

@@ -34,11 +34,13 @@ def command(offline: bool, as_json: bool, config: Path | None) -> None:
 
 def show(findings: Iterable[Finding], as_json: bool) -> None:
     """Print what was found, as it is found, and exit with 1 where something fails."""
+    from service.telling import harmless
+
     shown = []
     for finding in findings:
         shown.append(finding)
         if not as_json:
-            click.echo(f"{MARKS[finding.verdict]}  {finding.about:<11}{finding.said}")
+            click.echo(f"{MARKS[finding.verdict]}  {finding.about:<11}{harmless(finding.said)}")
     if as_json:
         listed = [{"verdict": each.verdict, "about": each.about, "said": each.said} for each in shown]
         click.echo(json.dumps(listed, indent=2))

@@ -120,7 +120,7 @@ def broadcast(
 def _faults_of_a_broadcast() -> Iterator[None]:
     from service.telegram.broadcasting import Interrupted, NotUnderstood
     from telegrambot.broadcast.refusals import BroadcastRefused, Refusal
-    from telegrambot.calls import ProxyUnusable
+    from telegrambot.calls import EnvironmentUnusable
 
     try:
         yield
@@ -128,7 +128,7 @@ def _faults_of_a_broadcast() -> Iterator[None]:
         changed = refused.refusal is Refusal.CONTENT_CHANGED
         said = "this name was begun with another message: choose another name, or go on with --force" if changed else ""
         raise Stopped(said or str(refused)) from refused
-    except (NotUnderstood, ProxyUnusable) as fault:
+    except (NotUnderstood, EnvironmentUnusable) as fault:
         raise Stopped(str(fault)) from fault
     except Interrupted as fault:
         raise NotFound(f"{fault}; run the same command again to go on") from fault

@@ -59,7 +59,7 @@ def message_of(text: str | None, copied: str | None) -> Message:
 def run(settings: Settings, order: Order, recipients: list[ChatId], observe: Callable[[Report], object]) -> Report:
     """Send until the end. The first signal ends it after the send that is under way, the second one at once.
 
-    Raises BroadcastRefused, NotUnderstood, SettingsRefused, Interrupted, ProxyUnusable, and OSError for a full disk.
+    Raises BroadcastRefused, NotUnderstood, SettingsRefused, EnvironmentUnusable, Interrupted, and OSError for a full disk.
     """
     token = token_of(settings)
 

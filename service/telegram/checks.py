@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from service.checks import Finding, Verdict
+from service.checks import Finding, Verdict, private
 from service.settings import Settings, SettingsRefused, TelegramSection
 from service.telegram.polling import WebhookSet, refuse_webhook
-from service.telegram.seat import token_of
-from telegrambot.calls import BotApi, sending_client
+from service.telegram.seat import TOKENLESS, token_of
+from service.telling import harmless
+from telegrambot.calls import BotApi, EnvironmentUnusable, sending_client
 from telegrambot.failures import CallFailed, Reason
 
 ABOUT = "telegram"
@@ -40,14 +41,17 @@ class Bot:
 
 
 def ask(settings: Settings, work: Callable[[BotApi], Coroutine[Any, Any, T]]) -> T:
-    """Run `work` with the settings' bot. Raises SettingsRefused, and what `work` raises."""
+    """Run `work` with the settings' bot. Raises SettingsRefused, also for the environment's proxy, and what `work` raises."""
     token = token_of(settings)
 
     async def asked() -> T:
         async with sending_client(trust_env=True) as client:
             return await work(BotApi(token, client, settings.telegram.api_url))
 
-    return asyncio.run(asked())
+    try:
+        return asyncio.run(asked())
+    except EnvironmentUnusable as unusable:
+        raise SettingsRefused(str(unusable)) from unusable
 
 
 async def who_is(api: BotApi) -> Bot:
@@ -56,21 +60,33 @@ async def who_is(api: BotApi) -> Bot:
     fields = told if isinstance(told, dict) else {}
     return Bot(
         bot_id=api.bot_id,
-        username=str(fields.get("username") or "?"),
+        username=harmless(str(fields.get("username") or "?")),
         reads_groups=bool(fields.get("can_read_all_group_messages")),
     )
 
 
 def telegram_findings(settings: Settings, *, say: bool = False) -> list[Finding]:
     """Everything that can be told by asking; `say` posts one line into the operator's chat. Changes nothing else."""
+    found = list(_unasked(settings))
 
     async def look(api: BotApi) -> list[Finding]:
         return [finding async for finding in _findings(api, settings.telegram, say)]
 
     try:
-        return ask(settings, look)
+        return found + ask(settings, look)
     except SettingsRefused as refused:
-        return [Finding(Verdict.FAIL, ABOUT, str(refused))]
+        return [*found, Finding(Verdict.FAIL, ABOUT, str(refused))]
+
+
+def _unasked(settings: Settings) -> Iterator[Finding]:
+    """What is wrong already on this machine."""
+    section = settings.telegram
+    if not section.enabled:
+        yield Finding(Verdict.WARN, ABOUT, "the bot does not run beside the service: set telegram.enabled to true")
+    file = None if section.token else section.token_file
+    token = private(ABOUT, lambda: (settings.telegram_token(),), file, settings, TOKENLESS)
+    if token.verdict is Verdict.WARN:
+        yield token
 
 
 async def _findings(api: BotApi, section: TelegramSection, say: bool) -> AsyncIterator[Finding]:

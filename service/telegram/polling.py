@@ -9,17 +9,19 @@ from service.lifecycle.admission import Admission, AdmissionClosed
 from service.lifecycle.coroutines import EventLoop, Running
 from service.lifecycle.latch import CancelToken
 from service.lifecycle.resource import Health, StartContext
+from service.telling import harmless
 from telegrambot import admission
 from telegrambot.calls import BotApi, Token, polling_client
 from telegrambot.clock import Clock, SystemClock, pause
 from telegrambot.endings import Cause, Ended
 from telegrambot.handling import Handler
-from telegrambot.notices import Hearing, Notice
+from telegrambot.notices import Hearing, Notice, Recovered, Retrying
 from telegrambot.polling import Poller, Polling
 
 NAME = "telegram-polling"
 ADMISSION_WAIT_S = 3600.0
 """The lifecycle's waits have an end; after it one is begun anew."""
+HEARS = "the bot hears"
 
 
 class PollingEnded(Exception):
@@ -39,8 +41,9 @@ async def refuse_webhook(api: BotApi) -> None:
     told = await api.call("getWebhookInfo")
     address = str(told.get("url") or "") if isinstance(told, dict) else ""
     if address:
-        where = urlsplit(address).netloc or "an address of its own"
-        raise WebhookSet(f"the bot's updates go to a webhook at {where}: delete it (deleteWebhook), or use another bot")
+        raise WebhookSet(
+            f"the bot's updates go to a webhook at {_place(address)}: delete it (deleteWebhook), or use another bot"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +83,30 @@ class PollingWork:
     """
     clock: Clock = field(default_factory=SystemClock)
     _poller: Poller | None = field(default=None, init=False)
-    _heard_at: float = field(default=0.0, init=False)
+    _answered: bool = field(default=False, init=False)
+    """Whether the last poll of the poller that runs was answered."""
+    _over: "_Over | None" = field(default=None, init=False)
+    """Why no poller runs any more."""
+    _began_at: float | None = field(default=None, init=False)
+    _heard_at: float | None = field(default=None, init=False)
+    """When a poller before this one last heard."""
     _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
-    @property
-    def silent_s(self) -> float:
-        """Seconds since updates were last answered, or since polling was begun first. From any thread."""
-        heard_at = self._poller.heard_at if self._poller is not None else None
-        return self.clock.monotonic() - (self._heard_at if heard_at is None else heard_at)
+    def hearing(self) -> str:
+        """Whether the bot hears, in words: HEARS only while polls are answered in time. From any thread."""
+        over, poller = self._over, self._poller
+        heard_at = poller.heard_at if poller is not None else None
+        now = self.clock.monotonic()
+        if over is not None:
+            return over.words(now)
+        if self._answered and heard_at is not None and now - heard_at <= self.polling.deadline_s:
+            return HEARS
+        heard_at = self._heard_at if heard_at is None else heard_at
+        if heard_at is not None:
+            return f"the bot has heard nothing for {now - heard_at:.0f} s"
+        if self._began_at is None:
+            return "the bot does not hear: polling has not begun"
+        return f"the bot has not heard yet, for {now - self._began_at:.0f} s"
 
     def resource(self, loop: EventLoop, *, needs: Sequence[str] = (), required: bool = True) -> Running:
         """This work as a resource on `loop`, which comes after what it `needs`."""
@@ -108,17 +127,21 @@ class PollingWork:
         def report(notice: Notice) -> None:
             if isinstance(notice, Hearing):
                 context.report_health(Health.HEALTHY)
+            if isinstance(notice, Hearing | Recovered | Retrying):
+                self._answered = not isinstance(notice, Retrying)
             self.report(notice)
 
-        self._heard_at = self.clock.monotonic()
+        self._began_at = self.clock.monotonic()
         while not self._stopping.is_set():
             ended = await self._poll(context, report)
+            self._over = _Over(ended.cause)
             if ended.cause is Cause.STOPPED:
                 return
             context.report_health(Health.UNHEALTHY)
             pause_s = self.again_after_s(ended)
             if pause_s is None:
                 raise PollingEnded(ended)
+            self._over = _Over(ended.cause, self.clock.monotonic() + pause_s)
             await pause(self.clock, pause_s, self._stopping)
 
     async def _poll(self, context: StartContext, report: Callable[[Notice], None]) -> Ended:
@@ -132,7 +155,9 @@ class PollingWork:
                 report=report,
                 clock=self.clock,
             )
+            self._over = None
             ended = await self._poller.run()
+            self._answered = False
             self._heard_at = self._poller.heard_at or self._heard_at
             return ended
 
@@ -147,3 +172,28 @@ class PollingWork:
         self._stopping.set()
         if self._poller is not None:
             self._poller.force()
+
+
+@dataclass(frozen=True, slots=True)
+class _Over:
+    """No poller runs; `again_at` is the clock's reading when one does again, None: never."""
+
+    cause: Cause
+    again_at: float | None = None
+
+    def words(self, now: float) -> str:
+        then = "" if self.again_at is None else f", and is begun anew in {max(0.0, self.again_at - now):.0f} s"
+        return f"the bot hears nothing: polling has ended ({self.cause}){then}"
+
+
+def _place(address: str) -> str:
+    """The host and port of an address, without the rest, which may be secret."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host:
+        return "an address of its own"
+    named = f"[{host}]" if ":" in host else host
+    return harmless(named if port is None else f"{named}:{port}")

@@ -8,17 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from eventlog.event import LogEvent
+from eventlog.events.telegram import TelegramEnded
 from eventlog.journal import Journal
 from service.clock import SystemClock
 from service.lifecycle.admission import Admission
 from service.lifecycle.coroutines import EventLoop, Running
 from service.lifecycle.resource import Resource, StartContext
-from service.settings import Settings, SettingsRefused, TelegramSection
+from service.settings import Settings, SettingsRefused
 from service.standing import GAVE_UP_MAX, Standing, counted, standing_lines
 from service.state_folder import StateFolder
 from service.telegram.commands import OperatorCommands, kept_for_later
 from service.telegram.operator import OperatorWork, operator_channel
-from service.telegram.polling import PollingWork
+from service.telegram.polling import HEARS, PollingWork
 from service.telegram.posts import Told, post_of
 from service.telegram.sending import NAME as SENDING
 from service.telegram.sending import Sending
@@ -26,7 +27,7 @@ from service.telegram.store import SqliteUpdates
 from service.telegram.telling import Telling
 from service.vitals import Vitals
 from statedb import inquiries
-from telegrambot.calls import Token, WrongToken
+from telegrambot.calls import EnvironmentUnusable, Token, WrongToken
 from telegrambot.failures import CallFailed
 from telegrambot.handling import recorded
 from telegrambot.intake import Intake
@@ -39,6 +40,7 @@ from telegrambot.replies import Replies
 INTAKE = "telegram-intake"
 KINDS = ("message",)
 """The updates that are asked for."""
+TOKENLESS = "there is no token of a Telegram bot: set telegram.token_file"
 
 log = logging.getLogger(__name__)
 
@@ -47,40 +49,54 @@ def token_of(settings: Settings) -> Token:
     """The bot's token. Raises SettingsRefused where there is none, or what is there cannot be one."""
     written = settings.telegram_token()
     if not written:
-        raise SettingsRefused("there is no token of a Telegram bot: set telegram.token_file")
+        raise SettingsRefused(TOKENLESS)
     try:
         return Token(written)
     except WrongToken as wrong:
         raise SettingsRefused(f"telegram.token: {wrong}") from wrong
 
 
-def telegram_warnings(section: TelegramSection) -> list[str]:
-    """What the operator should know at the start: each a sentence with what to do."""
-    warnings = []
-    if not section.operators:
-        warnings.append(
-            "the Telegram bot answers nobody: set telegram.operators (`the-loop telegram whoami` shows ids)"
-        )
-    if section.chat is None:
-        warnings.append("the Telegram bot tells nobody: set telegram.chat (`the-loop telegram whoami` shows ids)")
-    return warnings
+def seat_of(settings: Settings, journal: Journal) -> TelegramSeat | NoSeat | None:
+    """The bot that the settings ask for, None where they ask for none. Raises SettingsRefused."""
+    if not settings.telegram.enabled:
+        return None
+    try:
+        return TelegramSeat(settings, journal)
+    except EnvironmentUnusable as unusable:
+        journal.emit(TelegramEnded(cause="environment", error=str(unusable)))
+        return NoSeat(str(unusable))
+
+
+@dataclass(frozen=True, slots=True)
+class NoSeat:
+    """The bot that cannot run where the service does: GitHub's work goes on without it."""
+
+    why: str
+
+    def warnings(self) -> list[str]:
+        """What the operator should know at the start."""
+        return [self.hearing()]
+
+    def hearing(self) -> str:
+        """Why it does not hear."""
+        return f"the Telegram bot does not run: {self.why}"
 
 
 class TelegramSeat:
     """The bot's parts, none of which the service needs to do its work: `emit` tells it what happens, from any thread.
 
-    Raises SettingsRefused where it cannot work by its settings.
+    Raises SettingsRefused where it cannot work by its settings, EnvironmentUnusable where it cannot by the environment's.
     """
 
     def __init__(self, settings: Settings, journal: Journal) -> None:
         section = settings.telegram
+        self._section = section
         self._journal = journal
         self._host = settings.github.host
         self._told = Told(section.level, section.levels)
         self._telling = Telling(journal.emit)
         self._operators = frozenset(section.operators)
         self._sending = Sending(token_of(settings), section.api_url)
-        self._root_url = section.api_url
         self._polling: PollingWork | None = None
         self._channel: OperatorChannel | None = None
         if section.chat is not None:
@@ -88,9 +104,21 @@ class TelegramSeat:
             chat = OperatorChat(chat_id=section.chat, topics=topics, secrets=(self._sending.token.value,))
             self._channel = operator_channel(self._sending, chat, self._telling.dropped)
 
-    def silent_s(self) -> float | None:
-        """Seconds since Telegram last answered, None before polling began."""
-        return self._polling.silent_s if self._polling else None
+    def warnings(self) -> list[str]:
+        """What the operator should know at the start: each a sentence with what to do."""
+        warnings = []
+        if not self._section.operators:
+            warnings.append(
+                "the Telegram bot answers nobody: set telegram.operators (`the-loop telegram whoami` shows ids)"
+            )
+        if self._section.chat is None:
+            warnings.append("the Telegram bot tells nobody: set telegram.chat (`the-loop telegram whoami` shows ids)")
+        return warnings
+
+    def hearing(self) -> str:
+        """Whether it hears, in words. From any thread."""
+        words = self._polling.hearing() if self._polling else "the bot is not built yet"
+        return words if words == HEARS else f"{words}: `the-loop telegram check` tells more"
 
     def emit(self, event: LogEvent) -> None:
         """Write a fact into the log, and post it where the operator wants to be told. Never raises."""
@@ -133,7 +161,7 @@ class TelegramSeat:
 
         self._polling = polling = PollingWork(
             token=self._sending.token,
-            root_url=self._root_url,
+            root_url=self._section.api_url,
             handler=recorded(handling.intake.record),
             polling=Polling(allowed_updates=KINDS),
             report=report,
@@ -206,7 +234,7 @@ class Handling:
 
 
 def emitters(
-    seat: TelegramSeat | None, journal: Journal
+    seat: TelegramSeat | NoSeat | None, journal: Journal
 ) -> tuple[Callable[[LogEvent], None], Callable[[Sequence[LogEvent]], None]]:
     """Where the service's facts go: into the log, and past the bot where there is one."""
-    return (journal.emit, journal.emit_all) if seat is None else (seat.emit, seat.emit_all)
+    return (seat.emit, seat.emit_all) if isinstance(seat, TelegramSeat) else (journal.emit, journal.emit_all)

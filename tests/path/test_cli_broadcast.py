@@ -1,7 +1,8 @@
-"""`the-loop telegram broadcast`: what is wrong costs no recipient, is said in a sentence, and can be mended."""
+"""`the-loop telegram broadcast`: everybody once, and what is wrong costs no recipient, is said, and can be mended."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from sessions.seat.protocol import TOKEN_VARIABLE
 from tests.fakes.bot_api import faults
-from tests.fakes.bot_api.answers import bad_request
+from tests.fakes.bot_api.answers import BLOCKED_BY_USER, Refusal, bad_request
 from tests.fakes.bot_api.server import StandInBotApi
 from tests.fakes.session_hosts import WAIT_S
 from tests.fakes.telegram_desk import CHAT, Desk
@@ -25,6 +27,20 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         made = Desk(tmp_path, bot_api)
         made.settle()
         yield made
+
+
+def started(desk: Desk) -> subprocess.Popen[str]:
+    """A broadcast to two people as a process of its own."""
+    (desk.folder / "people").write_text("1\n2\n")
+    arguments = ["broadcast", "--name", "news", "--to", str(desk.folder / "people"), "--text", "hello"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "service.cli.main", "telegram", *arguments, "--config", str(desk.config)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tree.ROOT,
+        env=os.environ | {"XDG_RUNTIME_DIR": str(desk.folder)},
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,18 +127,87 @@ def test_a_place_that_cannot_be_written_is_said_with_what_to_do(desk) -> None:
 
 def test_a_second_signal_does_not_wait_for_the_send_that_is_under_way(desk) -> None:
     desk.bot_api.arm("sendMessage", faults.Hang(), times=None)
-    (desk.folder / "people").write_text("1\n2\n")
-    arguments = ["broadcast", "--name", "news", "--to", str(desk.folder / "people"), "--text", "hello"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "service.cli.main", "telegram", *arguments, "--config", str(desk.config)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tree.ROOT,
-        env=os.environ | {"XDG_RUNTIME_DIR": str(desk.folder)},
-    )
+    process = started(desk)
     desk.bot_api.wait_for_calls("sendMessage", 1)
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=WAIT_S)
     assert (process.returncode, "ended at once" in said, "Traceback" in said) == (1, True, False)
+
+
+def test_a_broadcast_writes_to_everybody_once_however_often_it_is_run(desk) -> None:
+    first = desk.broadcast("--text", "hello")
+    again = desk.broadcast("--text", "hello", to="1\n2\n3\n4\n")
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert desk.sent == [(1, "hello"), (2, "hello"), (3, "hello")]
+    assert "news finished: 3 of 3 delivered" in again.output
+
+
+def test_a_broadcast_that_is_only_tried_sends_and_writes_nothing(desk) -> None:
+    done = desk.broadcast("--text", "hello", "--dry-run", "--json")
+    assert (done.exit_code, json.loads(done.output)["pending"], desk.sent) == (0, 3, [])
+    assert not (desk.folder / "state" / "broadcasts").exists()
+
+
+def test_a_broadcast_leaves_out_who_cannot_be_reached_and_says_so(desk) -> None:
+    desk.bot_api.chat(2).refuses(BLOCKED_BY_USER, None)
+    done = desk.broadcast("--text", "hello", "--json")
+    report = json.loads(done.output[done.output.index("{") :])
+    assert (report["delivered"], report["unreachable"], done.exit_code) == (2, 1, 0)
+
+
+def test_a_broadcast_halts_at_a_message_that_telegram_does_not_take_and_charges_nobody(desk) -> None:
+    desk.bot_api.arm("sendMessage", Refusal(status=400, description="Bad Request: can't parse entities"))
+    halted = desk.broadcast("--text", "hello")
+    changed = desk.broadcast("--text", "hello!")
+    forced = desk.broadcast("--text", "hello!", "--force")
+    assert (halted.exit_code, "halted" in halted.output, "run it again with --force" in halted.output) == (
+        1,
+        True,
+        True,
+    )
+    assert (changed.exit_code, "go on with --force" in changed.output) == (2, True)
+    assert (forced.exit_code, desk.sent) == (0, [(chat, "hello!") for chat in (1, 2, 3)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "to", "said"),
+    [
+        pytest.param(["--text", "hello"], "1\nnobody\n", "line 2 of the recipients is neither", id="a recipient"),
+        pytest.param([], "1\n", "say what to send, once", id="nothing to send"),
+        pytest.param(["--text", "a", "--copy", "-5/7"], "1\n", "say what to send, once", id="two things to send"),
+        pytest.param(["--copy", "here"], "1\n", "write --copy CHAT/MESSAGE", id="no message"),
+        pytest.param(["--text", "  "], "1\n", "the text is empty", id="no text"),
+        pytest.param(["--text", "x" * 4097], "1\n", "4097 of 4096", id="too long"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_before_anything_is(desk, arguments, to, said) -> None:
+    done = desk.broadcast(*arguments, to=to)
+    assert (done.exit_code, desk.sent) == (2, [])
+    assert said in done.output
+
+
+def test_an_agent_may_write_to_nobody(desk, monkeypatch) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLE, "an agent's")
+    done = desk.broadcast("--text", "hello")
+    assert (done.exit_code, desk.sent) == (2, [])
+
+
+def test_a_message_is_copied_to_everybody(desk) -> None:
+    desk.bot_api.chat(CHAT).holds(7, "the original")
+    done = desk.broadcast("--copy", f"{CHAT}/7", to="1\n@channel_of_ours # a channel\n\n")
+    assert done.exit_code == 0
+    assert [(call.values["chat_id"], call.values["message_id"]) for call in desk.bot_api.calls_of("copyMessage")] == [
+        (1, 7),
+        ("@channel_of_ours", 7),
+    ]
+
+
+def test_ctrl_c_ends_a_broadcast_after_the_send_that_is_under_way(desk) -> None:
+    desk.bot_api.arm("sendMessage", faults.Hang(), times=1)
+    process = started(desk)
+    desk.bot_api.wait_for_calls("sendMessage", 1)
+    process.send_signal(signal.SIGINT)
+    desk.bot_api.release()
+    said, _ = process.communicate(timeout=WAIT_S)
+    assert (process.returncode, "1 uncertain, 1 left" in said) == (1, True)

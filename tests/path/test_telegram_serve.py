@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from service.cli.main import the_loop
 from tests.fakes.bot_api.answers import Refusal, conflict
 from tests.fakes.bot_api.faults import Fault, Hang, Slow
 from tests.fakes.bot_api.server import StandInBotApi
 from tests.fakes.serve_process import ServeProcesses, end
-from tests.fakes.session_hosts import WAIT_S
+from tests.fakes.session_hosts import WAIT_S, wait_until
 
 OPERATOR, STRANGER, CHAT = 7, 8, -100
 QUIET = "[webhook]\nenabled = false\n"
+NO_PROXY_LIBRARY = "socks5://127.0.0.1:1"
+"""A proxy of a kind that httpx knows, and needs a package for which we do not ask."""
 
 
 @pytest.fixture
@@ -46,6 +51,13 @@ def texts(bot_api: StandInBotApi, chat_id: int) -> list[str]:
 def log_of(services: ServeProcesses, event: str) -> list[dict]:
     lines = (services.state / "logs" / "events.jsonl").read_text().splitlines()
     return [line for line in map(json.loads, lines) if line["event"] == event]
+
+
+def status_of(services: ServeProcesses, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """What `the-loop status` says of the bot."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(services.folder))
+    arguments = ["status", "--json", "--config", str(services.folder / "the-loop.toml")]
+    return json.loads(CliRunner().invoke(the_loop, arguments).stdout)["service"]["telegram"]
 
 
 def wait_for_sends(bot_api: StandInBotApi, chat_id: int, count: int = 1) -> None:
@@ -116,18 +128,45 @@ def test_a_service_that_is_killed_in_a_handler_answers_as_soon_as_it_is_started_
 
 
 @pytest.mark.parametrize(
-    "trouble",
+    ("trouble", "cause"),
     [
-        pytest.param(Refusal(status=401, description="Unauthorized"), id="the token is revoked"),
-        pytest.param(conflict("can't use getUpdates method while webhook is active"), id="a webhook is set"),
+        pytest.param(Refusal(status=401, description="Unauthorized"), "unauthorized", id="the token is revoked"),
+        pytest.param(conflict("can't use getUpdates method while webhook is active"), "webhook", id="a webhook is set"),
     ],
 )
-def test_the_service_goes_on_while_telegram_is_out_of_order_and_says_so_once(services, bot_api, trouble: Fault) -> None:
+def test_the_service_goes_on_while_telegram_is_out_of_order_and_says_so_once(
+    services, bot_api, monkeypatch, trouble: Fault, cause: str
+) -> None:
     bot_api.arm("getUpdates", trouble, times=None)
     service = services.start(settings(bot_api))
-    bot_api.wait_for_calls("getUpdates", 1)
+    wait_until(lambda: "begun anew" in str(status_of(services, monkeypatch)))
+    said = status_of(services, monkeypatch)
     end(service)
     assert len(log_of(services, "telegram.ended")) == 1
+    again_in = r"and is begun anew in \d+ s: `the-loop telegram check` tells more"
+    assert re.fullmatch(rf"the bot hears nothing: polling has ended \({cause}\), {again_in}", str(said)), said
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        pytest.param("ALL_PROXY", NO_PROXY_LIBRARY, id="a proxy"),
+        pytest.param("SSL_CERT_FILE", "/no/such/file", id="certificates"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_keeps_the_bot_from_running_and_nothing_else(
+    services, bot_api, monkeypatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    service = services.start(settings(bot_api))
+    said = status_of(services, monkeypatch)
+    warnings = end(service)
+    (logged,) = log_of(services, "telegram.ended")
+    assert f"warning: {said}\n" in warnings
+    assert "Traceback" not in warnings
+    assert str(said).startswith("the Telegram bot does not run: the proxy or the certificates ")
+    assert (logged["cause"], logged["error"] in str(said)) == ("environment", True)
+    assert bot_api.calls == []
 
 
 def test_a_notice_is_posted_with_the_address_that_it_is_about(services, bot_api) -> None:

@@ -1,14 +1,14 @@
-"""How the service stands, as people read it."""
+"""How the service stands, as people and programs read it."""
 
 from __future__ import annotations
 
 import pytest
 
 from service.orders import Live
-from service.standing import Standing, standing_lines
+from service.standing import Standing, standing_form, standing_lines
 
 
-def standing(telegram_silent_s: float | None) -> Standing:
+def standing(telegram: str | None) -> Standing:
     live = Live(
         pid=7,
         store_writable=True,
@@ -16,22 +16,19 @@ def standing(telegram_silent_s: float | None) -> Standing:
         admission_open=True,
         log_lines_held=0,
         log_lines_lost=0,
-        telegram_silent_s=telegram_silent_s,
+        telegram=telegram,
     )
     return Standing(state_folder="/state", is_running=True, live=live, counts={}, gave_up=[])
 
 
 @pytest.mark.parametrize(
-    ("silent_s", "said"),
+    ("words", "said"),
     [
         pytest.param(None, [], id="no bot"),
-        pytest.param(29.0, ["telegram   the bot hears"], id="within a poll"),
-        pytest.param(
-            300.0,
-            ["telegram   the bot has heard nothing for 300 s: `the-loop telegram check` tells more"],
-            id="for longer than any poll",
-        ),
+        pytest.param("the bot hears", ["telegram   the bot hears"], id="a bot"),
+        pytest.param("the bot\x1b[2J\nhears", ["telegram   the bot?[2J hears"], id="words with what a terminal obeys"),
     ],
 )
-def test_a_bot_that_can_send_and_does_not_hear_does_not_look_healthy(silent_s: float | None, said: list[str]) -> None:
-    assert [line for line in standing_lines(standing(silent_s)) if line.startswith("telegram")] == said
+def test_whether_the_bot_hears_is_said_in_its_words(words: str | None, said: list[str]) -> None:
+    assert [line for line in standing_lines(standing(words)) if line.startswith("telegram")] == said
+    assert standing_form(standing(words))["service"]["telegram"] == words

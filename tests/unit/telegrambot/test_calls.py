@@ -10,7 +10,7 @@ import httpx
 import pytest
 import respx
 
-from telegrambot.calls import ANSWER_BYTES_MAX, BotApi, ProxyUnusable, Token, WrongToken, sending_client
+from telegrambot.calls import ANSWER_BYTES_MAX, BotApi, EnvironmentUnusable, Token, WrongToken, sending_client
 from telegrambot.failures import CallFailed, Reason
 from tests.fakes.bot_api import faults
 from tests.fakes.bot_api.answers import Refusal
@@ -119,20 +119,27 @@ def test_each_fault_of_the_client_means_that_nothing_left_or_that_it_may_have_ar
     assert failed_call("http://127.0.0.1:1").failure.reason is reason
 
 
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://127.0.0.1:99999"])
-def test_a_proxy_that_cannot_be_used_is_said_or_no_call_leaves(monkeypatch, proxy) -> None:
-    monkeypatch.setenv("ALL_PROXY", proxy)
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:1"),
+        ("ALL_PROXY", "http://127.0.0.1:99999"),
+        ("SSL_CERT_FILE", "/no/such/file"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_said_or_no_call_leaves(monkeypatch, variable, value) -> None:
+    monkeypatch.setenv(variable, value)
 
     async def call() -> None:
         async with sending_client(trust_env=True) as client:
             await BotApi(Token(TOKEN), client, "http://telegram.invalid").call("sendMessage", MESSAGE)
 
-    with pytest.raises((ProxyUnusable, CallFailed)) as raised:
+    with pytest.raises((EnvironmentUnusable, CallFailed)) as raised:
         asyncio.run(call())
     if isinstance(raised.value, CallFailed):
         assert raised.value.failure.reason is Reason.NOT_DISPATCHED
     else:
-        assert "proxy" in str(raised.value)
+        assert "the environment names" in str(raised.value)
 
 
 def test_a_deadline_that_ends_a_call_before_it_left_says_so(bot_api) -> None:
