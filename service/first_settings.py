@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.new_files import refuse_what_is_there, write_new
+from service.new_files import all_or_nothing, make_folders, refuse_what_is_there, write_new
 from service.settings import FILE_NAME
 
 SECRET_FILE = "webhook-secret"  # noqa: S105 a name
@@ -62,11 +62,13 @@ enabled = false
 def write_first_settings(folder: Path, secret: str) -> tuple[Path, Path]:
     """Write both files and return their paths: settings, then secret (mode 0600). Writes neither where one exists.
 
-    Raises AlreadyThere, and OSError where the folder cannot be made or written.
+    Raises AlreadyThere, and OSError where the folder cannot be made or written; neither is left then.
     """
     settings_file, secret_file = folder / FILE_NAME, folder / SECRET_FILE
     refuse_what_is_there((settings_file, secret_file))
-    folder.mkdir(parents=True, exist_ok=True)
-    write_new(secret_file, f"{secret}\n", 0o600)
-    write_new(settings_file, TEXT, 0o600)
+    with all_or_nothing() as made:
+        made.extend(make_folders(folder))
+        write_new(secret_file, f"{secret}\n", 0o600)
+        made.append(secret_file)
+        write_new(settings_file, TEXT, 0o600)
     return settings_file, secret_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from service.new_files import refuse_what_is_there, write_new
+from service.new_files import all_or_nothing, make_folders, refuse_what_is_there, write_new
 
 FOLDER = Path(__file__).parent / "templates"
 PLACEHOLDER = "PROJECT_NAME"
@@ -20,16 +20,18 @@ class NoProjectName(ValueError):
 def write_project(template: str, folder: Path) -> str:
     """Write the template's files into the folder, which gives the project its name; returns that.
 
-    Writes none where anything of the template's own is there already. Raises AlreadyThere, NoProjectName, and OSError
-    where the folder cannot be made or written.
+    Writes none where anything of the template's own is there already, and leaves none where one cannot be written.
+    Raises AlreadyThere, NoProjectName, and OSError where the folder cannot be made or written.
     """
     name = project_name(folder)
     files = template_files(template)
     refuse_what_is_there(folder / first for first in dict.fromkeys(file.parts[0] for file in files))
-    for file in files:
-        target = folder / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_new(target, (FOLDER / template / file).read_text(encoding="utf-8").replace(PLACEHOLDER, name))
+    with all_or_nothing() as made:
+        for file in files:
+            target = folder / file
+            made.extend(make_folders(target.parent))
+            write_new(target, (FOLDER / template / file).read_text(encoding="utf-8").replace(PLACEHOLDER, name))
+            made.append(target)
     return name
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -60,11 +60,18 @@ class Bots:
         }
         self._started: list[subprocess.Popen[str]] = []
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        return self._start([sys.executable, "-m", *(arguments or ("bot",))], environment)
+
+    def start_on_full_disk(self, *arguments: str) -> subprocess.Popen[str]:
+        """No file that the program writes may have any content; the system says so as it does for a full disk."""
+        return self._start(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-m", *arguments], {})
+
+    def _start(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", *(arguments or ("bot",))],
+            command,
             cwd=self._project,
-            env=self._environment,
+            env={**self._environment, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -210,6 +217,39 @@ def test_a_broadcast_by_name_reaches_once_who_said_start(bot_api, bots) -> None:
         assert (run.returncode, complaints) == (0, "")
         assert said.splitlines()[-1].startswith("news: finished, 1 of 1 delivered")
     assert told(bot_api, SOMEBODY)[1:] == ["It works."]
+
+
+def test_a_broadcast_on_a_full_disk_says_what_to_do_and_goes_on_when_there_is_room(bot_api, bots) -> None:
+    bots.start()
+    bot_api.push_text("/start", SOMEBODY)
+    told(bot_api, SOMEBODY)
+    run = bots.start_on_full_disk("bot.broadcast", "news", "It works.")
+    _, complaints = run.communicate(timeout=LIMIT_S)
+    assert (run.returncode, len(complaints.splitlines())) == (1, 1)
+    assert "make room if the disk is full, and run this again" in complaints
+    assert bots.start("bot.broadcast", "news", "It works.").wait(LIMIT_S) == 0
+    assert told(bot_api, SOMEBODY)[1:] == ["It works."]
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        pytest.param({"STATE_DIR": "/proc/x"}, "STATE_DIR", id="a folder that cannot be made"),
+        pytest.param({"STATE_DIR": "pyproject.toml"}, "STATE_DIR", id="a file for a folder"),
+        pytest.param({"BOT_API_URL": "foo"}, "BOT_API_URL", id="no address"),
+        pytest.param({"ALL_PROXY": "socks5://127.0.0.1:1"}, "HTTP_PROXY", id="a proxy that cannot be used"),
+    ],
+)
+def test_an_environment_that_it_cannot_work_in_is_said_in_a_sentence_by_both_programs(
+    bots, environment: dict[str, str], named: str
+) -> None:
+    bot, run = bots.start(**environment), bots.start("bot.broadcast", "news", "It works.", **environment)
+    (error,) = said_by(bot)
+    said, complaints = run.communicate(timeout=LIMIT_S)
+    assert (bot.returncode, error["level"], "error" in error) == (1, 50, False)
+    assert named in error["msg"]
+    assert (run.returncode, said, len(complaints.splitlines())) == (1, "", 1)
+    assert named in complaints
 
 
 def test_settings_that_it_cannot_work_by_are_one_line_of_its_journal(project: Path) -> None:

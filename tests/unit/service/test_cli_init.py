@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import stat
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -105,6 +108,50 @@ def test_a_template_is_written_whole_or_not_at_all(tmp_path: Path, name: str) ->
     result = init_bot(tmp_path)
     assert (result.exit_code, [path.name for path in tmp_path.iterdir()]) == (2, [name])
     assert f"{tmp_path / name} is there already" in result.stderr
+
+
+@contextmanager
+def files_of_at_most(size_bytes: int) -> Iterator[None]:
+    """What goes beyond is an OSError without a file's name, as a full disk is one."""
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, usual[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+@pytest.fixture
+def template_with_a_large_file(tmp_path: Path, monkeypatch) -> None:
+    for name, size in (("README.md", 1), ("bot/first.py", 1), ("bot/second.py", 5000)):
+        file = tmp_path / "kept" / "telegram-bot" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("a" * size)
+    monkeypatch.setattr("service.project_template.FOLDER", tmp_path / "kept")
+
+
+@pytest.mark.usefixtures("template_with_a_large_file")
+def test_a_project_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path) -> None:
+    with files_of_at_most(4096):
+        result = init_bot(tmp_path / "below" / "bot")
+    assert (result.exit_code, [path.name for path in tmp_path.iterdir()]) == (2, ["kept"])
+    assert result.stderr == f"{tmp_path / 'below' / 'bot'} cannot be written: File too large\n"
+
+
+@pytest.mark.usefixtures("template_with_a_large_file")
+def test_what_was_there_stays_when_a_project_cannot_be_written_whole(tmp_path: Path) -> None:
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "mine").write_text("mine")
+    with files_of_at_most(4096):
+        result = init_bot(tmp_path / "bot")
+    assert (result.exit_code, files_below(tmp_path / "bot")) == (2, {"mine": "mine"})
+    assert [path.name for path in (tmp_path / "bot").iterdir()] == ["mine"]
+
+
+def test_first_settings_that_cannot_be_written_whole_leave_nothing(tmp_path: Path) -> None:
+    with files_of_at_most(1024):
+        result = CliRunner().invoke(the_loop, ["init", str(tmp_path / "settings")])
+    assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from service.clock import SystemClock
 from service.lifecycle import foreground
 from service.lifecycle.shutdown import exit_code
 from service.lifecycle.startup import StartFailed
+from telegrambot.calls import EnvironmentUnusable
 
 log = logging.getLogger("bot")
 
@@ -21,11 +22,11 @@ def run() -> None:
     """The program."""
     keep_journal(os.environ)
     try:
-        settings = read(os.environ)
-    except SettingsWrong as wrong:
+        code = serve(read(os.environ))
+    except (SettingsWrong, EnvironmentUnusable) as wrong:
         log.error("%s", wrong)
-        sys.exit(1)
-    sys.exit(serve(settings))
+        code = 1
+    sys.exit(code)
 
 
 def keep_journal(environment: Mapping[str, str]) -> None:
@@ -36,7 +37,10 @@ def keep_journal(environment: Mapping[str, str]) -> None:
 
 
 def serve(settings: Settings) -> int:
-    """Run to the end, and return the exit code: 0 for an end that was asked for, clean and complete; else 1."""
+    """Run to the end, and return the exit code: 0 for an end that was asked for, clean and complete; else 1.
+
+    Raises EnvironmentUnusable, before anything is begun.
+    """
     clock = SystemClock()
     bot = Bot(settings, clock)
 

@@ -6,7 +6,7 @@ from bot.commands import KINDS, Commands
 from bot.outbox import NAME as OUTBOX
 from bot.outbox import Outbox
 from bot.settings import Settings
-from bot.store import Store
+from bot.store import Store, StoreUnusable
 from service.clock import SystemClock
 from service.lifecycle.application import Application
 from service.lifecycle.coroutines import EventLoop
@@ -29,12 +29,12 @@ log = logging.getLogger(__name__)
 
 
 class Bot:
-    """One life of the bot: `application` is to be started once."""
+    """One life of the bot: `application` is to be started once. Raises EnvironmentUnusable."""
 
     def __init__(self, settings: Settings, clock: SystemClock) -> None:
         self._loop = EventLoop()
         self._sending = Sending(settings.token, settings.api_url)
-        self._store = Store(settings.state / "bot.db")
+        self._store = Store(settings.state)
         self._outbox = Outbox(self._sending, self._store)
         self._commands = Commands(
             store=self._store,
@@ -92,7 +92,9 @@ class Bot:
 
 def _tell_failure(failure: ResourceFailure) -> None:
     """The one place that tells of a part that failed: at its start, by itself, or at its end."""
-    log.error("%s failed (%s): %s", failure.resource, failure.phase, failure.error, exc_info=failure.error)
+    # An unusable store has said what to do: where in the code that showed would add nothing.
+    error = None if isinstance(failure.error, StoreUnusable) else failure.error
+    log.error("%s failed (%s): %s", failure.resource, failure.phase, failure.error, exc_info=error)
 
 
 def _tell_polling(notice: Notice) -> None:

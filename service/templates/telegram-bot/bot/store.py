@@ -10,10 +10,15 @@ from typing import Any
 from service.lifecycle.resource import PhaseContext, StartContext
 from telegrambot.replies import Reply
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS subscribers (chat_id INTEGER PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, due_at REAL NOT NULL, reply TEXT NOT NULL);
-"""
+FILE = "bot.db"
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS subscribers (chat_id INTEGER PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, due_at REAL NOT NULL, reply TEXT NOT NULL)",
+)
+
+
+class StoreUnusable(Exception):
+    """The file cannot be opened, read or written; the text says which and why, and holds nothing of what is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +30,42 @@ class Waiting:
 
 
 class Store:
-    """A resource of the bot's own: open from its start to its close. What is written is on disk on return."""
+    """A resource of the bot's own: open from its start to its close. What is written is on disk on return.
+
+    Whatever reads or writes raises StoreUnusable where that cannot be done.
+    """
 
     name = "store"
     depends_on: Sequence[str] = ()
     required = True
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
         self._db: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Open the file, and make it where there is none; its folder is closed to others, for chats are personal data."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Opened by the lifecycle's thread, then used by the event loop's alone.
-        self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        self._db.executescript(TABLES)
+        """Open the file. It and its folder are made where they are missing, for their owner alone: chats are personal data.
+
+        A folder or file that is there keeps its mode. What SQLite writes beside the file gets the file's own.
+        """
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.touch(mode=0o600)  # SQLite would make a file that everybody may read
+        except OSError as fault:
+            raise self._unusable(fault.strerror or str(fault)) from fault
+        self._connect()
+        for table in TABLES:
+            self._run(table)
+
+    def open_existing(self) -> None:
+        """Open the file that a bot has made, and make none."""
+        try:
+            is_there = self._path.exists()
+        except OSError as fault:
+            raise self._unusable(fault.strerror or str(fault)) from fault
+        if not is_there:
+            raise StoreUnusable(f"there is no {self._path}: has the bot ever run with this STATE_DIR?")
+        self._connect()
 
     def shut(self) -> None:
         """Let go of the file. Safe to repeat, and where it was never opened."""
@@ -92,10 +117,25 @@ class Store:
         """There is nothing to wait for, so the end by force is no other."""
         self.shut()
 
+    def _connect(self) -> None:
+        try:
+            # Opened by the lifecycle's thread, then used by the event loop's alone.
+            self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as fault:
+            raise self._unusable(str(fault)) from fault
+
     def _run(self, statement: str, *values: float | str) -> list[tuple[Any, ...]]:
         if self._db is None:
             raise RuntimeError("the store is not open")
-        return self._db.execute(statement, values).fetchall()
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error as fault:
+            raise self._unusable(str(fault)) from fault
+
+    def _unusable(self, why: str) -> StoreUnusable:
+        return StoreUnusable(
+            f"{self._path} cannot be used ({why}): look at it and at STATE_DIR, which names its folder"
+        )
 
 
 def _reply(kept: str) -> Reply:

@@ -7,6 +7,8 @@ from typing import Any
 
 TOKEN = "123456:" + "a" * 35
 LONG_POLL_S = 0.2
+LOOK_S = 0.01
+"""How often the server looks whether it is to end."""
 
 
 class Telegram(ThreadingHTTPServer):
@@ -20,12 +22,14 @@ class Telegram(ThreadingHTTPServer):
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.floods_s = 0
         """How long the next message has to wait."""
+        self.refuses = ""
+        """Why no message is taken; empty: they are."""
         self.webhook = ""
         self._updates: list[dict[str, Any]] = []
         self._changed = threading.Condition()
 
     def __enter__(self) -> "Telegram":
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(LOOK_S,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,6 +63,8 @@ class Telegram(ThreadingHTTPServer):
             if method == "sendMessage" and self.floods_s:
                 parameters, self.floods_s = {"retry_after": self.floods_s}, 0
                 return {"ok": False, "error_code": 429, "description": "Too Many Requests", "parameters": parameters}
+            if method == "sendMessage" and self.refuses:
+                return {"ok": False, "error_code": 400, "description": self.refuses}
             self.calls.append((method, said))
             self._changed.notify_all()
             return {"ok": True, "result": self._result(method, said)}
