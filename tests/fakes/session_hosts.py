@@ -38,6 +38,15 @@ def wait_until(holds: Callable[[], bool], timeout_s: float = WAIT_S) -> None:
         time.sleep(0.01)
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process is there; one that has ended and whose end nobody has asked for yet is not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
 class Room:
     """One session's folders; several hosts may live in it, one after the other."""
 

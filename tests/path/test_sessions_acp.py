@@ -21,7 +21,7 @@ from sessions.process_tree import end_marked
 from tests.fakes.core import comment
 from tests.fakes.repositories import by_hand, make_remote
 from tests.fakes.service_in_process import ServiceInProcess
-from tests.fakes.session_hosts import FAKE_AGENT, WAIT_S, wait_until
+from tests.fakes.session_hosts import FAKE_AGENT, WAIT_S, is_alive, wait_until
 
 FIRST, NEXT, GO_ON = "webhook-autoexecute-prompt.md", "webhook-event-prompt.md", "webhook-resume-prompt.md"
 Serve = Callable[..., ServiceInProcess]
@@ -94,14 +94,6 @@ def host_pid(service: ServiceInProcess) -> int:
         link.close()
 
 
-def lives(pid: int) -> bool:
-    """Whether the process is there and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def test_comments_reach_one_agent_in_a_clone_of_its_own_and_its_answers_are_recorded(
     folder: Path, serve: Serve
 ) -> None:
@@ -136,8 +128,8 @@ def test_a_stop_ends_the_whole_process_tree_and_posts_nothing(folder: Path, serv
     stop = comment(3, "the-loop stop")
     service.arrive(stop)
     service.wait_fates([stop], "control-executed")
-    assert not lives(host)
-    assert not lives(stray)
+    assert not is_alive(host)
+    assert not is_alive(stray)
     assert service.said("answer") == []
     assert service.rows("SELECT state, answer FROM turns") == [("cancelled", "Half of it.")]
 
@@ -248,4 +240,4 @@ def test_a_stop_reaches_an_agent_that_never_gets_ready(folder: Path, serve: Serv
     host = host_pid(service)
     service.arrive(stop)
     service.wait_fates([start, stop], "control-executed", "control-executed")
-    assert not lives(host)
+    assert not is_alive(host)

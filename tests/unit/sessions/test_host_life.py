@@ -32,7 +32,7 @@ from sessions.host.records import (
 from sessions.host.spec import SPEC_NAME
 from sessions.link import HostGone, HostRefused, HostRefusedCall, SessionLink, clone_is_held, start_host
 from sessions.process_tree import end_marked, find_session
-from tests.fakes.session_hosts import QUICK, WAIT_S, Room, one, prompt_of, wait_until
+from tests.fakes.session_hosts import QUICK, WAIT_S, Room, is_alive, one, prompt_of, wait_until
 
 CLIENT = """
 import sys
@@ -51,14 +51,6 @@ def room(tmp_path: Path) -> Iterator[Room]:
     room = Room(tmp_path)
     yield room
     room.close()
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 def test_a_killed_client_interrupts_no_turn_and_another_reads_everything(room: Room) -> None:

@@ -6,13 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sessions import process_tree
 from sessions.process_tree import end_marked, find_session
-from tests.fakes.session_hosts import wait_until
+from tests.fakes.session_hosts import is_alive, wait_until
 
 SLEEP = "print(1, flush=True); import time; time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
@@ -59,7 +58,7 @@ def test_an_unmarked_child_of_a_marked_process_is_ended_with_it(session_id: str,
     assert parent.pid in pids
     assert len(pids) == 2
     end_marked(session_id, grace_s=0.2)
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids - {parent.pid}))
+    wait_until(lambda: not any(map(is_alive, pids - {parent.pid})))
 
 
 @pytest.mark.parametrize(
