@@ -103,14 +103,14 @@ def test_a_mark_in_front_of_a_file_is_no_part_of_it(desk) -> None:
     [
         pytest.param(["--text-file", "{latin}"], b"1\n", "latin.txt is not UTF-8", id="a text in another encoding"),
         pytest.param(["--text", "hello"], b"\xff\n", "is not UTF-8", id="recipients in another encoding"),
-        pytest.param(["--text", "caf\udce9"], b"1\n", "the text is not UTF-8", id="an argument in another encoding"),
+        pytest.param(["--text", "f\udcfcr"], b"1\n", "the text is not UTF-8", id="an argument in another encoding"),
         pytest.param(["--text-file", "-"], b"1\n", "cannot both come from one place", id="one input for two"),
         pytest.param(["--text", "a", "--rate", "nan"], b"1\n", "not in the range", id="no rate"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_a_sentence(desk, arguments, to, said) -> None:
     latin = desk.folder / "latin.txt"
-    latin.write_bytes(b"caf\xe9")
+    latin.write_bytes(b"f\xfcr")
     done = desk.broadcast(*(argument.format(latin=latin) for argument in arguments), to=to)
     assert (done.exit_code, desk.sent) == (2, [])
     assert said in done.output
