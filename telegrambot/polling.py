@@ -14,7 +14,7 @@ from telegrambot.admission import Admission, AdmissionEnded, Lease
 from telegrambot.calls import UPDATES_BYTES_MAX, BotApi
 from telegrambot.clock import Clock, SystemClock
 from telegrambot.endings import Cause, Ended, Trouble, Wait, after_failure, pause_s
-from telegrambot.failures import CallFailed, Failure
+from telegrambot.failures import CallFailed, Evidence, Failure, Reason
 from telegrambot.handling import Handler
 from telegrambot.notices import (
     HandlingFailed,
@@ -174,6 +174,15 @@ class Poller:
             answer_bytes_max=UPDATES_BYTES_MAX,
             written=written,
         )
+        if not isinstance(result, list):
+            raise CallFailed(
+                Failure(
+                    method="getUpdates",
+                    reason=Reason.NO_ANSWER,
+                    evidence=Evidence.TRANSPORT,
+                    description="the answer holds no list of updates",
+                )
+            )
         return read_batch(result)
 
     async def _after(self, failure: Failure, asked_at: float) -> Ended | None:

@@ -51,10 +51,8 @@ class Unreadable:
     why: str
 
 
-def read_batch(result: object) -> Sequence[Update | Unreadable]:
-    """The elements of an answer to getUpdates, in its order. An answer that is no list is one unreadable element."""
-    if not isinstance(result, list):
-        return (Unreadable(None, "the answer holds no list of updates"),)
+def read_batch(result: Sequence[object]) -> Sequence[Update | Unreadable]:
+    """The elements of an answer to getUpdates, in its order."""
     return tuple(read_update(element) for element in result)
 
 

@@ -25,7 +25,8 @@ async def peek(api: BotApi) -> list[Seen]:
     It interrupts a poller of the same bot, which then asks again.
     """
     result = await api.call("getUpdates", {"limit": 100, "timeout": 0}, answer_bytes_max=UPDATES_BYTES_MAX)
-    return seen_in(element for element in read_batch(result) if isinstance(element, Update))
+    batch = read_batch(result if isinstance(result, list) else ())
+    return seen_in(element for element in batch if isinstance(element, Update))
 
 
 def seen_in(updates: Iterable[Update]) -> list[Seen]:

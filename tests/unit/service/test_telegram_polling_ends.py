@@ -144,6 +144,7 @@ def test_the_pause_that_telegram_asks_for_is_kept(bot_api) -> None:
         faults.DropUnanswered(),
         faults.DropHalfway(),
         faults.NotJson(),
+        faults.Result("no list"),
         faults.Oversized(body_bytes=20 * 2**20),
         Refusal(status=500, description="Internal Server Error: restart"),
     ],

@@ -54,7 +54,3 @@ def test_one_update_that_cannot_be_read_takes_no_other_with_it() -> None:
         [{"update_id": 10, "message": MESSAGE}, {"update_id": 11}, {"update_id": 12, "message": MESSAGE}]
     )
     assert [type(element).__name__ for element in batch] == ["Update", "Unreadable", "Update"]
-
-
-def test_an_answer_that_is_no_list_is_one_unreadable_element() -> None:
-    assert read_batch({"a": 1}) == (Unreadable(None, "the answer holds no list of updates"),)
