@@ -80,20 +80,22 @@ class Told:
 
 def post_of(event: LogEvent, host: str) -> Post | None:
     """The notice that a fact is worth, None where it is worth none; `host` is where the work items live."""
-    page, item = _page(event, host), event.work_item or ""
+    item = event.work_item or ""
     match event:
         case SessionStarted(harness=harness):
-            return Post(PostKind.SESSION_STARTED, f"An agent ({harness}) began to work on {page}", item)
+            return Post(PostKind.SESSION_STARTED, f"An agent ({harness}) began to work on {_page(event, host)}", item)
         case ReplyRecorded(kind=kind) if kind == QUESTION:
-            return Post(PostKind.WAITING, f"The agent asks something, and waits for an answer on {page}", item)
+            return Post(
+                PostKind.WAITING, f"The agent asks something, and waits for an answer on {_page(event, host)}", item
+            )
         case SessionFailed(will_retry=will_retry):
             then = "it is tried again" if will_retry else "somebody has to look"
-            return Post(PostKind.FAILED, f"The agent failed, {then}: {page}", item)
+            return Post(PostKind.FAILED, f"The agent failed, {then}: {_page(event, host)}", item)
         case DispatchGaveUp(attempts=attempts, event_key=key):
-            said = f"Gave up after {attempts} attempts: {page}\nthe-loop explain {key}"
+            said = f"Gave up after {attempts} attempts: {_page(event, host)}\nthe-loop explain {key}"
             return Post(PostKind.GAVE_UP, said, key or item)
         case ReplyAbandoned() | ReplyDead():
-            return Post(PostKind.REPLY_ABANDONED, f"An answer did not reach its thread: {page}", item)
+            return Post(PostKind.REPLY_ABANDONED, f"An answer did not reach its thread: {_page(event, host)}", item)
         case PollSourceError(repository=repository, source_name=source):
             said = f"https://{host}/{repository} cannot be read ({source}): what is written there goes unheard for now"
             return Post(PostKind.COVERAGE_STOPPED, said, f"{repository} {source}")
