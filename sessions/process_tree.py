@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sessions.host.protocol import MARK_VARIABLE
@@ -26,7 +26,8 @@ class Process:
     """A process that was seen: `started` tells it from a later one of the same pid ("" where the system hides it)."""
 
     pid: int
-    parent_pid: int
+    parent_pid: int = field(compare=False)
+    """Changes when the parent ends: it is the same process all the same."""
     started: str
 
 
@@ -52,6 +53,7 @@ class Ending:
         self._session_id = session_id
         self._grace_s = grace_s
         self._root_pid = root_pid
+        self._known: set[Process] = set()
         self.left: tuple[int, ...] = ()
 
     def __iter__(self) -> Iterator[float]:
@@ -72,7 +74,10 @@ class Ending:
         self.left = tuple(sorted(process.pid for process in found))
 
     def _find(self) -> set[Process]:
-        return find_session(self._session_id, self._root_pid)
+        """What lives of the session; also what no mark and no parent leads to any more, since the parent was ended first."""
+        left = {process for process in self._known if process.started and _proc_process(process.pid) == process}
+        self._known = find_session(self._session_id, self._root_pid) | left
+        return self._known
 
 
 def find_session(session_id: str, root_pid: int | None = None) -> set[Process]:

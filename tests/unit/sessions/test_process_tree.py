@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from tests.fakes.session_hosts import is_alive, wait_until
 
 SLEEP = "print(1, flush=True); import time; time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
-PARENT = f"import subprocess, sys, os; subprocess.Popen([sys.executable, '-c', {SLEEP!r}], env={{}}).wait()"
+PARENT = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', {!r}], env={{}}).wait()"
 
 
 @pytest.fixture
@@ -52,13 +53,23 @@ def test_a_marked_process_is_ended_also_where_it_ignores_the_wish(session_id: st
     assert child.wait(timeout=5) != 0
 
 
-def test_an_unmarked_child_of_a_marked_process_is_ended_with_it(session_id: str, started) -> None:
-    parent = started(PARENT)
+@pytest.mark.parametrize("program", [pytest.param(SLEEP, id="willing"), pytest.param(STUBBORN, id="stubborn")])
+def test_an_unmarked_child_of_a_marked_process_is_ended_with_it(session_id: str, started, program: str) -> None:
+    parent = started(PARENT.format(program))
     pids = {process.pid for process in find_session(session_id)}
     assert parent.pid in pids
     assert len(pids) == 2
     end_marked(session_id, grace_s=0.2)
     wait_until(lambda: not any(map(is_alive, pids - {parent.pid})))
+
+
+def test_a_process_whose_parent_ended_is_the_same_one_and_ended_too(session_id: str, started) -> None:
+    parent = started(PARENT.format(SLEEP))
+    (child,) = (process for process in find_session(session_id) if process.pid != parent.pid)
+    parent.kill()
+    parent.wait()
+    process_tree._signal(child, signal.SIGKILL)
+    wait_until(lambda: not is_alive(child.pid))
 
 
 @pytest.mark.parametrize(
