@@ -289,7 +289,7 @@ def build_seat(
 def hidden_values(settings: Settings) -> set[str]:
     """The exact secrets that no log line and no comment may hold."""
     secrets_set = settings.secrets() if settings.webhook.enabled else ()
-    tokens = {settings.token(), settings.telegram_token()}
+    tokens = {settings.token(), settings.telegram_token() if settings.telegram.enabled else ""}
     return {secret.decode("utf-8", "replace") for secret in secrets_set} | (tokens - {""})
 
 

@@ -44,4 +44,4 @@ class UpdateStore(Protocol):
         """Write down what became of an attempt. False, and nothing written, where its claim does not stand any more."""
 
     async def sweep(self) -> Sequence[Update]:
-        """Abandon those whose last attempt's lease ran out, and return them; forget what ended more than `KEPT_S` ago."""
+        """Abandon those whose last attempt's lease ran out, and return them. What ended is known for `KEPT_S` at least."""

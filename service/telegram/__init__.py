@@ -1,1 +1,1 @@
-"""The operator's seat in Telegram, put together from the primitives of `telegrambot/`."""
+"""Telegram bots put together from the primitives of `telegrambot/`: the operator's beside the service, and parts for others."""

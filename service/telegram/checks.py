@@ -36,8 +36,6 @@ class Bot:
 
     bot_id: int
     username: str
-    reads_groups: bool
-    """Whether it sees all that is written in its groups, and not only commands and answers to it."""
 
 
 def ask(settings: Settings, work: Callable[[BotApi], Coroutine[Any, Any, T]]) -> T:
@@ -57,12 +55,8 @@ def ask(settings: Settings, work: Callable[[BotApi], Coroutine[Any, Any, T]]) ->
 async def who_is(api: BotApi) -> Bot:
     """The bot itself. Raises CallFailed."""
     told = await api.call("getMe", deadline_s=CALL_S)
-    fields = told if isinstance(told, dict) else {}
-    return Bot(
-        bot_id=api.bot_id,
-        username=harmless(str(fields.get("username") or "?")),
-        reads_groups=bool(fields.get("can_read_all_group_messages")),
-    )
+    username = told.get("username") if isinstance(told, dict) else None
+    return Bot(bot_id=api.bot_id, username=harmless(str(username or "?")))
 
 
 def telegram_findings(settings: Settings, *, say: bool = False) -> list[Finding]:

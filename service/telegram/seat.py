@@ -127,9 +127,11 @@ class TelegramSeat:
     def emit_all(self, events: Sequence[LogEvent]) -> None:
         """The same for several, with one write."""
         self._journal.emit_all(events)
+        if self._channel is None:
+            return
         for event in events:
-            post = post_of(event, self._host) if self._channel else None
-            if post is not None and self._channel is not None and self._told.wants(post.kind):
+            post = post_of(event, self._host)
+            if post is not None and self._told.wants(post.kind):
                 self._channel.post(post.text, post.kind, post.about)
 
     def resources(self, vitals: Vitals, state: StateFolder, clock: SystemClock) -> list[Resource]:

@@ -14,7 +14,6 @@ from telegrambot.attempts import ATTEMPTS_MAX, LEASE_S, Abandoned, Completed, Fa
 from telegrambot.update_store import Claimed
 from telegrambot.updates import Update
 
-FORGOTTEN_AT_ONCE = 500
 MESSAGES_SEEN = 500
 """How many of the newest messages are looked through for people."""
 
@@ -67,13 +66,10 @@ class SqliteUpdates:
         return await self._write(lambda c: update_rows.settle(c, fence, settled, self.clock()))
 
     async def sweep(self) -> Sequence[Update]:
-        """Those that were given up."""
+        """Those that were given up; what ended long ago is forgotten with all else that the store need not keep."""
 
-        def write(connection: Connection) -> list[UpdateRow]:
-            update_rows.forget(connection, self.clock(), FORGOTTEN_AT_ONCE)
-            return update_rows.give_up(connection, self.bot_id, ATTEMPTS_MAX, self.clock())
-
-        return [_update(row) for row in await self._write(write)]
+        rows = await self._write(lambda c: update_rows.give_up(c, self.bot_id, ATTEMPTS_MAX, self.clock()))
+        return [_update(row) for row in rows]
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
         return await asyncio.to_thread(self.committer.write, work)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from telegrambot.attempts import ATTEMPTS_MAX, KEPT_S, LEASE_S, Abandoned, Completed, Failed, Settlement
+from telegrambot.attempts import ATTEMPTS_MAX, LEASE_S, Abandoned, Completed, Failed, Settlement
 from telegrambot.update_store import Claimed, UpdateStore
 from telegrambot.updates import Update
 
@@ -87,7 +87,6 @@ class UpdatesInMemory(UpdateStore):
     async def sweep(self) -> Sequence[Update]:
         self.fail("sweep")
         now = self._now()
-        self.rows = [row for row in self.rows if row.ended_at is None or row.ended_at > now - KEPT_S]
         lost = [row for row in self.rows if _is_lost(row, now)]
         for row in lost:
             row.state, row.why, row.ended_at = "abandoned", "no attempt came to its end", now
