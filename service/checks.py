@@ -71,7 +71,7 @@ def git_finding(version: str | None) -> Finding:
     return Finding(Verdict.OK, "git", f"git {number}")
 
 
-def private(
+def _private(
     about: str, read: Callable[[], tuple[object, ...]], file: Path | None, settings: Settings, missing: str
 ) -> Finding:
     """Whether there is one, and whether nobody else can read the file that it was read from."""
@@ -81,9 +81,14 @@ def private(
         return Finding(Verdict.FAIL, about, str(refused))
     if not found:
         return Finding(Verdict.FAIL, about, missing)
-    if file is not None and stat.S_IMODE(settings.path(file).stat().st_mode) & 0o077:
-        return Finding(Verdict.WARN, about, f"others can read {settings.path(file)}: chmod 600 it")
-    return Finding(Verdict.OK, about, "present")
+    return open_to_others(about, settings.path(file) if file else None) or Finding(Verdict.OK, about, "present")
+
+
+def open_to_others(about: str, file: Path | None) -> Finding | None:
+    """Whether others can read a file that holds a secret; None where they cannot, or it is not there."""
+    if file is None or not file.exists() or not stat.S_IMODE(file.stat().st_mode) & 0o077:
+        return None
+    return Finding(Verdict.WARN, about, f"others can read {file}: chmod 600 it")
 
 
 def _roads(settings: Settings) -> Iterator[Finding]:
@@ -124,13 +129,13 @@ def _authorities(settings: Settings) -> Finding:
 def _secrets(settings: Settings) -> Finding:
     if not settings.webhook.enabled:
         return Finding(Verdict.OK, "secret", "not needed: the webhook is off")
-    return private("secret", settings.secrets, settings.webhook.secret_file, settings,
+    return _private("secret", settings.secrets, settings.webhook.secret_file, settings,
                    "there is no webhook secret: `the-loop init` makes one, or set webhook.secret_file")  # fmt: skip
 
 
 def _token(settings: Settings) -> Finding:
     github = settings.github
-    return private("token", lambda: tuple(filter(None, [settings.token()])), None if github.token else github.token_file,
+    return _private("token", lambda: tuple(filter(None, [settings.token()])), None if github.token else github.token_file,
                    settings, "there is no GitHub token, so nothing can be said on a thread: set github.token_file")  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from domain.model import ID_MAX
 from domain.policy import Spawn
-from service.telegram.posts import PostKind, PostLevel
+from service.telegram.kinds import PostKind, PostLevel
 from sessions.host.permissions import PermissionMode
 from webhook.router import DEDUP_CACHE_SIZE
 

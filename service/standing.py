@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from domain.model import EventKey, Label
 from service.orders import Live
@@ -29,7 +30,18 @@ class Standing:
     gave_up: Sequence[tuple[EventKey, str, int]]
 
 
-def counted(connection: Connection) -> dict[str, dict[str, int]]:
+def standing_of(state_folder: Path, connection: Connection | None, *, is_running: bool, live: Live | None) -> Standing:
+    """How everything stands by the store; None: nothing was ever stored."""
+    return Standing(
+        state_folder=str(state_folder),
+        is_running=is_running,
+        live=live,
+        counts=_counted(connection) if connection else {},
+        gave_up=inquiries.gave_up(connection, GAVE_UP_MAX) if connection else [],
+    )
+
+
+def _counted(connection: Connection) -> dict[str, dict[str, int]]:
     """Everything that `status` counts."""
     return {what: inquiries.count_by(connection, what) for what in inquiries.COUNTS}
 

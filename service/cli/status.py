@@ -38,19 +38,12 @@ def command(as_json: bool, config: Path | None) -> None:
 
 def _look(state: StateFolder) -> Standing:
     from service.clock import SystemClock
-    from service.standing import GAVE_UP_MAX, Standing, counted
-    from statedb import inquiries
+    from service.standing import standing_of
     from statedb.database import Database
 
     is_running = state.is_locked()
     reader = Database(state.database, SystemClock().wall_ms).reader() if state.database.exists() else None
-    return Standing(
-        state_folder=str(state.path),
-        is_running=is_running,
-        live=_live(state) if is_running else None,
-        counts=counted(reader) if reader else {},
-        gave_up=inquiries.gave_up(reader, GAVE_UP_MAX) if reader else [],
-    )
+    return standing_of(state.path, reader, is_running=is_running, live=_live(state) if is_running else None)
 
 
 def _live(state: StateFolder) -> Live | None:

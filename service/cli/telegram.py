@@ -16,6 +16,7 @@ from service.cli.common import NotFound, Span, Stopped, config_option, faults_in
 
 if TYPE_CHECKING:
     from service.settings import Settings
+    from service.telegram.checks import Bot
     from service.telegram.people import Seen
     from telegrambot.broadcast.report import Report
     from telegrambot.calls import BotApi
@@ -58,18 +59,16 @@ def whoami(as_json: bool, config: Path | None) -> None:
     with faults_in_a_sentence():
         stored = _stored(settings)
 
-        async def look(api: BotApi) -> dict[str, object]:
-            bot = await who_is(api)
-            people = stored if stored is not None else await peek(api)
-            return {"bot_id": bot.bot_id, "username": bot.username, "people": people}
+        async def look(api: BotApi) -> tuple[Bot, list[Seen]]:
+            return await who_is(api), stored if stored is not None else await peek(api)
 
         try:
-            told = ask(settings, look)
+            bot, people = ask(settings, look)
         except CallFailed as failed:
             raise NotFound(
                 f"Telegram gives no usable answer ({failed}): `the-loop telegram check` tells more"
             ) from failed
-    _show_people(told, as_json)
+    _show_people(bot, people, as_json)
 
 
 @command.command("broadcast")
@@ -177,8 +176,11 @@ def _show_report(report: Report, as_json: bool) -> None:
         click.echo(_line(report))
         if report.halt is not None:
             click.echo(f"halted: {report.halt}")
-    if report.outcome in ("halted", "stopped"):
-        mends = report.halt is not None and report.halt.cause == "message-refused"
+    from telegrambot.broadcast.delivery import HaltCause
+    from telegrambot.broadcast.report import RunOutcome
+
+    if report.outcome in (RunOutcome.HALTED, RunOutcome.STOPPED):
+        mends = report.halt is not None and report.halt.cause is HaltCause.MESSAGE_REFUSED
         then = "mend the message, then run it again with --force" if mends else "run the same command again to go on"
         click.echo(then, err=True)
         raise SystemExit(1)
@@ -207,14 +209,13 @@ def _stored(settings: Settings) -> list[Seen] | None:
     return seen_in(newest_messages(reader, token_of(settings).bot_id))
 
 
-def _show_people(told: dict[str, object], as_json: bool) -> None:
+def _show_people(bot: Bot, people: list[Seen], as_json: bool) -> None:
     from service.telling import harmless
 
-    people: list[Seen] = told["people"]  # type: ignore[assignment]
     if as_json:
-        click.echo(json.dumps({**told, "people": [asdict(seen) for seen in people]}, indent=2))
+        click.echo(json.dumps({**asdict(bot), "people": [asdict(seen) for seen in people]}, indent=2))
         return
-    click.echo(f"@{told['username']}, bot {told['bot_id']}")
+    click.echo(f"@{bot.username}, bot {bot.bot_id}")
     if not people:
         click.echo("nobody wrote to it lately: write to it, or /start in a group, and ask again")
     for seen in people:

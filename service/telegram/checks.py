@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from service.checks import Finding, Verdict, private
+from service.checks import Finding, Verdict, open_to_others
 from service.settings import Settings, SettingsRefused, TelegramSection
 from service.telegram.polling import WebhookSet, refuse_webhook
-from service.telegram.seat import TOKENLESS, token_of
+from service.telegram.seat import token_of
 from service.telling import harmless
 from telegrambot.calls import BotApi, EnvironmentUnusable, sending_client
 from telegrambot.failures import CallFailed, Reason
@@ -77,10 +77,10 @@ def _unasked(settings: Settings) -> Iterator[Finding]:
     section = settings.telegram
     if not section.enabled:
         yield Finding(Verdict.WARN, ABOUT, "the bot does not run beside the service: set telegram.enabled to true")
-    file = None if section.token else section.token_file
-    token = private(ABOUT, lambda: (settings.telegram_token(),), file, settings, TOKENLESS)
-    if token.verdict is Verdict.WARN:
-        yield token
+    file = None if section.token or section.token_file is None else settings.path(section.token_file)
+    finding = open_to_others(ABOUT, file)
+    if finding is not None:
+        yield finding
 
 
 async def _findings(api: BotApi, section: TelegramSection, say: bool) -> AsyncIterator[Finding]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from eventlog.event import Level, LogEvent
 from eventlog.events.dispatch import DispatchGaveUp
@@ -13,36 +12,12 @@ from eventlog.events.reply import ReplyAbandoned, ReplyDead, ReplyRecorded
 from eventlog.events.service import ServiceResourceEnded
 from eventlog.events.session import SessionFailed, SessionStarted
 from service.addresses import NotUnderstood, work_item
+from service.telegram.kinds import PostKind, PostLevel
 
 QUESTION = "question"
 """The kind of a reply by which an agent asks, and waits for a person."""
 ROADS = {"webhook": "the webhook", "poller": "polling"}
 """The resources without which nothing arrives any more."""
-
-
-class PostKind(StrEnum):
-    """What a notice is about."""
-
-    SESSION_STARTED = "session_started"
-    """An agent began to work on an item."""
-    WAITING = "waiting"
-    """An agent asked a question and waits for a person."""
-    FAILED = "failed"
-    """An agent could not be started, or died."""
-    GAVE_UP = "gave_up"
-    """A comment will not reach an agent: all attempts failed."""
-    COVERAGE_STOPPED = "coverage_stopped"
-    """Comments may go unheard: a source or a road is out of order."""
-    REPLY_ABANDONED = "reply_abandoned"
-    """An answer did not reach its thread, and will not."""
-
-
-class PostLevel(StrEnum):
-    """How much a notice matters."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
 
 
 RANKS = {PostLevel.INFO: Level.INFO, PostLevel.WARNING: Level.WARNING, PostLevel.ERROR: Level.ERROR}

@@ -15,7 +15,7 @@ from service.lifecycle.admission import Admission
 from service.lifecycle.coroutines import EventLoop, Running
 from service.lifecycle.resource import Resource, StartContext
 from service.settings import Settings, SettingsRefused
-from service.standing import GAVE_UP_MAX, Standing, counted, standing_lines
+from service.standing import standing_lines, standing_of
 from service.state_folder import StateFolder
 from service.telegram.commands import OperatorCommands, kept_for_later
 from service.telegram.operator import OperatorWork, operator_channel
@@ -26,7 +26,6 @@ from service.telegram.sending import Sending
 from service.telegram.store import SqliteUpdates
 from service.telegram.telling import Telling
 from service.vitals import Vitals
-from statedb import inquiries
 from telegrambot.calls import EnvironmentUnusable, Token, WrongToken
 from telegrambot.failures import CallFailed
 from telegrambot.handling import recorded
@@ -40,7 +39,6 @@ from telegrambot.replies import Replies
 INTAKE = "telegram-intake"
 KINDS = ("message",)
 """The updates that are asked for."""
-TOKENLESS = "there is no token of a Telegram bot: set telegram.token_file"
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +47,7 @@ def token_of(settings: Settings) -> Token:
     """The bot's token. Raises SettingsRefused where there is none, or what is there cannot be one."""
     written = settings.telegram_token()
     if not written:
-        raise SettingsRefused(TOKENLESS)
+        raise SettingsRefused("there is no token of a Telegram bot: set telegram.token_file")
     try:
         return Token(written)
     except WrongToken as wrong:
@@ -190,14 +188,8 @@ class Answering:
     def standing(self) -> str:
         """In lines, as `the-loop status` has them."""
         reader = self._vitals.core.database.reader()
-        standing = Standing(
-            state_folder=str(self._state.path),
-            is_running=True,
-            live=self._vitals.look(self.admission) if self.admission else None,
-            counts=counted(reader),
-            gave_up=inquiries.gave_up(reader, GAVE_UP_MAX),
-        )
-        return "\n".join(standing_lines(standing))
+        live = self._vitals.look(self.admission) if self.admission else None
+        return "\n".join(standing_lines(standing_of(self._state.path, reader, is_running=True, live=live)))
 
 
 @dataclass(slots=True)
