@@ -26,7 +26,8 @@ DESCRIPTION_CHARACTERS_MAX = 300
 
 TOKEN = re.compile(r"([0-9]{3,20}):[A-Za-z0-9_-]{10,100}", re.ASCII)
 
-WRITING, WRITTEN = "http11.send_request_headers.started", "http11.send_request_body.complete"
+WRITING, WRITTEN = ".send_request_headers.started", ".send_request_body.complete"
+"""How the names of these moments end, behind the version of HTTP."""
 
 NOT_WRITTEN = (
     httpx.ConnectError,
@@ -159,8 +160,8 @@ class _Way:
         return Reason.NO_ANSWER if self._began else Reason.NOT_DISPATCHED
 
     async def trace(self, event: str, details: object) -> None:
-        self._began = self._began or event == WRITING
-        if event == WRITTEN and self._written is not None:
+        self._began = self._began or event.endswith(WRITING)
+        if event.endswith(WRITTEN) and self._written is not None:
             self._written()
 
 

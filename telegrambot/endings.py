@@ -87,6 +87,6 @@ def _next(met: Trouble, failure: Failure, *, now: float, deadline_s: float) -> W
             return Wait(failure.retry_after_s if failure.retry_after_s is not None else pause_s(met.failures))
 
 
-def pause_s(failures: int) -> float:
-    """Seconds before the next try after so many failures in a row: 1, 2, 4 … 30."""
-    return min(2.0 ** min(failures - 1, 10), PAUSE_MAX_S)
+def pause_s(failures: int, longest_s: float = PAUSE_MAX_S) -> float:
+    """Seconds before the next try after so many failures in a row: 1, 2, 4 … and no longer than that."""
+    return min(2.0 ** min(failures - 1, 10), longest_s)

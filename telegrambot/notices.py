@@ -37,7 +37,7 @@ class Recovered:
 class HandlingFailed:
     """The handler took a batch only in part, or not at all: the rest is asked for again."""
 
-    error: Exception
+    error: BaseException
     retry_in_s: float
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from telegrambot.admission import Admission, AdmissionEnded, Lease
 from telegrambot.calls import UPDATES_BYTES_MAX, BotApi
-from telegrambot.clock import Clock, SystemClock
+from telegrambot.clock import Clock, SystemClock, pause
 from telegrambot.endings import Cause, Ended, Trouble, Wait, after_failure, pause_s
 from telegrambot.failures import CallFailed, Evidence, Failure, Reason
 from telegrambot.handling import Handler
@@ -196,7 +196,7 @@ class Poller:
         )
         if isinstance(then, Wait):
             self._report(Retrying(failure, then.seconds))
-            await self._pause(then.seconds)
+            await pause(self._clock, then.seconds, self._stopping)
             return None
         return Ended(cause=then, failure=failure)
 
@@ -215,14 +215,17 @@ class Poller:
                 self._report(PassedOver(element.update_id, element.why))
         updates = [element for element in batch if isinstance(element, Update)]
         finished: set[int] = set()
-        offset_before, fault = self._offset, None
+        offset_before = self._offset
+        fault: BaseException | None = None
         self._in_hand = asyncio.ensure_future(self._handler(updates, finished.add))
         try:
             await self._in_hand
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
             if self._stopping.is_set():
                 raise _Stopped from None
-            raise
+            fault = error  # nobody asked for it but the handler itself
         except Exception as error:  # the application's handler: what it did not finish comes again
             fault = error
         finally:
@@ -230,14 +233,14 @@ class Poller:
             self._offset = _offset_behind(batch, finished, self._offset)
         await self._slow_down(fault, moved=self._offset != offset_before)
 
-    async def _slow_down(self, fault: Exception | None, *, moved: bool) -> None:
+    async def _slow_down(self, fault: BaseException | None, *, moved: bool) -> None:
         if moved and fault is None:
             self._unmoved = 0
             return
         self._unmoved += 1
         seconds = pause_s(self._unmoved)
         self._report(HandlingFailed(fault, seconds) if fault else NothingMoved(self._offset, seconds))
-        await self._pause(seconds)
+        await pause(self._clock, seconds, self._stopping)
 
     async def _confirm(self) -> None:
         """Confirm what the last poll did not; a call that confirms nothing new would cost three seconds at the server."""
@@ -248,9 +251,6 @@ class Poller:
             await self._api.call("getUpdates", parameters, deadline_s=self._polling.confirm_s)
         except CallFailed as failed:
             self._report(NotConfirmed(failed.failure))
-
-    async def _pause(self, seconds: float) -> None:
-        await self._unless_stopped(lambda: self._clock.sleep(seconds))
 
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T:
         """What `work` returns; where the end is asked for first, it is cancelled. Raises _Stopped."""

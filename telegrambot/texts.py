@@ -6,10 +6,6 @@ never too long by either.
 
 TEXT_UNITS_MAX = 4096
 """A message's text, in UTF-16 units; where it has markup, what is left of it when that is read."""
-CAPTION_UNITS_MAX = 1024
-"""What stands under a document or a picture, in UTF-16 units."""
-CALLBACK_DATA_BYTES_MAX = 64
-"""What a button carries, in bytes of UTF-8."""
 
 CUT = "…"
 """The end of a text that was cut."""

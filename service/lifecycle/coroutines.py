@@ -101,6 +101,7 @@ class Running:
     """What it depends on beside the loop."""
     _future: concurrent.futures.Future[None] | None = field(default=None, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _is_cut: bool = field(default=False, init=False)
     _ended: Latch[None] = field(default_factory=Latch, init=False)
 
     @property
@@ -134,6 +135,7 @@ class Running:
         """Have the work end at once, and wait for that. Raises NotInOrder where it does not."""
         if self._future is None:
             return
+        self._is_cut = True
         self.loop.call(self.cut or self._cancel)
         self._await_end(context.cancel, context.deadline, context.clock)
 
@@ -159,7 +161,10 @@ class Running:
         future.result()
 
     def _end(self, future: concurrent.futures.Future[None], context: StartContext) -> None:
-        context.report_completion(None if future.cancelled() else future.exception())
+        if future.cancelled():
+            context.report_completion(None if self._is_cut else NotInOrder(f"{self.name} was cancelled unasked"))
+        else:
+            context.report_completion(future.exception())
         self._ended.set(None)
 
     def _await_end(self, cancel: CancelToken, deadline: float, clock: Clock) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from telegrambot.broadcast.journal import Outcome
+from telegrambot.endings import pause_s
 from telegrambot.failures import Failure, Reason
 
 PAUSE_MAX_S = 60.0
@@ -107,15 +108,11 @@ def after_attempt(failure: Failure | None, attempt: int, pace: Pace) -> Decision
             return SendToNewId(failure.migrate_to_chat_id)
         case Reason.RATE_LIMITED:
             # It is the bot that is too fast: no recipient is charged for that.
-            wait_s = _pause_s(attempt) if failure.retry_after_s is None else failure.retry_after_s
+            wait_s = pause_s(attempt, PAUSE_MAX_S) if failure.retry_after_s is None else failure.retry_after_s
             return Halt(HaltCause.RATE_LIMITED) if is_last or wait_s > pace.wait_s_max else Wait(wait_s)
         case _ if failure.retryable and not is_last:
-            return Wait(_pause_s(attempt))
+            return Wait(pause_s(attempt, PAUSE_MAX_S))
         case Reason.NOT_DISPATCHED:
             return Halt(HaltCause.UNREACHED)
         case _:
             return Done(Outcome.FAILED, failure.reason)
-
-
-def _pause_s(attempt: int) -> float:
-    return min(2.0 ** min(attempt - 1, 10), PAUSE_MAX_S)

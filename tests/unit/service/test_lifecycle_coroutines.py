@@ -146,6 +146,21 @@ def test_a_loop_that_is_forced_waits_for_the_last_words_of_what_runs_on_it(loop)
     assert (said, result.cleanup_complete) == (["confirmed"], True)
 
 
+def test_work_that_is_cancelled_unasked_ends_its_resource_by_a_fault(loop) -> None:
+    async def give_up(context: StartContext) -> None:
+        await asyncio.sleep(0.01)  # until the resource is ready
+        raise asyncio.CancelledError
+
+    work = Running(name="work", loop=loop, work=give_up, stop=lambda: None, required=False)
+    started, failures, failed = application(loop, work)
+    started.start()
+    assert failed.wait(LIMIT_S)
+    started.begin_shutdown().result(LIMIT_S)
+    assert [(failure.phase, str(failure.error)) for failure in failures] == [
+        (Phase.COMPLETION, "work was cancelled unasked")
+    ]
+
+
 def test_a_loop_that_does_not_run_takes_no_work(loop) -> None:
     work = Work()
     with pytest.raises(NotInOrder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
@@ -238,6 +239,25 @@ def test_a_batch_that_could_not_be_written_down_is_asked_for_again(bot_api) -> N
         bot_api.wait_for_poll()
         assert offsets(bot_api) == [None, None, 11]
         assert bot.notices == [Hearing(), HandlingFailed(fault, 1.0)]
+
+
+def test_a_handler_that_cancels_itself_has_failed_and_polling_goes_on(bot_api) -> None:
+    bot_api.push_text("a")
+    bot, cancellations = PolledBot(bot_api, clock=FakeClock()), [asyncio.CancelledError()]
+
+    def give_up_once(_) -> None:
+        if cancellations:
+            raise cancellations.pop()
+
+    bot.act = give_up_once
+    with bot:
+        bot.wait_for(lambda: bot.handled == [10])
+        bot_api.wait_for_poll()
+        failed = [notice for notice in bot.notices if isinstance(notice, HandlingFailed)]
+        assert (offsets(bot_api), [type(notice.error) for notice in failed]) == (
+            [None, None, 11],
+            [asyncio.CancelledError],
+        )
 
 
 def test_an_update_that_asks_for_the_shutdown_is_confirmed_and_does_not_come_again(bot_api) -> None:

@@ -71,6 +71,29 @@ def test_a_batch_is_confirmed_at_the_end_where_the_poll_after_it_failed() -> Non
         assert ([poll.offset for poll in bot_api.polls], bot_api.confirmed_ids) == ([None, 11, 11], [10])
 
 
+def test_a_poller_that_is_cancelled_while_it_ends_is_cancelled() -> None:
+    async def run(bot_api: StandInBotApi) -> None:
+        begun = asyncio.Event()
+
+        async def take(updates: Sequence[Update], finished) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        async with polling_client(40.0) as client:
+            poller = Poller(BotApi(Token(bot_api.token), client, bot_api.root_url), OpenAdmission(), take)
+            running = asyncio.ensure_future(poller.run())
+            await begun.wait()
+            poller.stop()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+    with StandInBotApi(stands_at_s=1_000.0) as bot_api:
+        bot_api.push_text("a")
+        asyncio.run(run(bot_api))
+        assert [poll.offset for poll in bot_api.polls] == [None]
+
+
 def test_a_poller_without_an_application_holds_no_lease_when_it_has_ended() -> None:
     admission = OpenAdmission()
 

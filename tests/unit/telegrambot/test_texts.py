@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from telegrambot.texts import CALLBACK_DATA_BYTES_MAX, CAPTION_UNITS_MAX, TEXT_UNITS_MAX, cut, utf16_units
+from telegrambot.texts import cut, utf16_units
 
 EMOJI = "😀"
 
@@ -37,10 +37,6 @@ def test_a_cut_text_is_a_beginning_that_fits(text: str, units_max: int) -> None:
 @given(st.text())
 def test_units_are_those_of_the_encoding(text: str) -> None:
     assert utf16_units(text) == len(text.encode("utf-16-le")) // 2
-
-
-def test_the_limits_are_those_of_the_bot_api() -> None:
-    assert (TEXT_UNITS_MAX, CAPTION_UNITS_MAX, CALLBACK_DATA_BYTES_MAX) == (4096, 1024, 64)
 
 
 def test_a_message_of_nothing_but_pairs_keeps_as_many_as_are_safe_by_either_count() -> None:
