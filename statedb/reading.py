@@ -101,6 +101,12 @@ def item_by_id(connection: apsw.Connection, item_id: ItemId) -> ItemRow | None:
     return read_item(row) if row else None
 
 
+def label_of(connection: apsw.Connection, item_id: ItemId) -> str:
+    """How the log names an item."""
+    item = item_by_id(connection, item_id)
+    return str(item.label) if item is not None else ""
+
+
 def commands_of(connection: apsw.Connection, item_id: ItemId) -> list[PhaseCommand]:
     """Every command of an item that the fold reads, in no order."""
     rows = connection.execute(

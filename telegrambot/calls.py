@@ -5,6 +5,7 @@ https://core.telegram.org/bots/api#making-requests
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -190,7 +191,19 @@ def polling_client(read_s: float, trust_env: bool = False) -> httpx.AsyncClient:
     return _client(read_s, connections=1, trust_env=trust_env)
 
 
+class _NoTokens(logging.Filter):
+    """The client tells each request with its whole address, and with it the token: whoever keeps its lines sees none."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = Masker().mask(record.getMessage()), ()
+        return True
+
+
+_NO_TOKENS = _NoTokens()
+
+
 def _client(read_s: float, *, connections: int, trust_env: bool) -> httpx.AsyncClient:
+    logging.getLogger("httpx").addFilter(_NO_TOKENS)  # once, however often
     limits = httpx.Limits(max_connections=connections)
     try:
         return _made(read_s, limits, trust_env=trust_env)

@@ -14,6 +14,7 @@ from replies.record import Recorder
 from sessions.host.records import Exited, IdleEnded, Recorded, Started, Trouble, TroubleKind
 from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
+from statedb.reading import label_of
 from statedb.rows import Step
 from statedb.session_rows import SessionRow
 from statedb.turn_rows import TurnRow
@@ -87,7 +88,7 @@ class Aftermath:
             return Written()
         if trouble is not None and trouble.turn_id is None:
             written = self.start_failed(connection, session.item_id, _failure(trouble), now_ms)
-            written.log.append(_session_failed(session, trouble))
+            written.log.append(_session_failed(connection, session, trouble))
             return written
         is_handed = row is not None and row.state in (TurnState.HANDED, TurnState.TAKEN)
         has_it = is_handed and row is not None and (row.written_by_host or (life.died and life.opened))
@@ -99,7 +100,7 @@ class Aftermath:
             turn_rows.put_off(connection, turn.turn_id, now_ms)
             return Written()
         turn_rows.mark_interrupted(connection, session.item_id)
-        return Written(log=[_interrupted(session, turn, trouble)])
+        return Written(log=[_interrupted(connection, session, turn, trouble)])
 
     def no_sign(self, connection: Connection, turn: TurnRow, now_ms: int) -> Written:
         """A host had the turn and the agent showed no sign of it, so that we ended it: its host will not take it again.
@@ -151,12 +152,24 @@ def _failure(trouble: Trouble) -> Failure:
     return Failure(cause="the agent could not be started")
 
 
-def _session_failed(session: SessionRow, trouble: Trouble) -> SessionFailed:
-    return SessionFailed(session_id=session.session_id, harness=session.harness, will_retry=True, error=trouble.text)
+def _session_failed(connection: Connection, session: SessionRow, trouble: Trouble) -> SessionFailed:
+    return SessionFailed(
+        session_id=session.session_id,
+        work_item=label_of(connection, session.item_id),
+        harness=session.harness,
+        will_retry=True,
+        error=trouble.text,
+    )
 
 
-def _interrupted(session: SessionRow, turn: OpenTurn, trouble: Trouble | None) -> TurnInterrupted:
+def _interrupted(
+    connection: Connection, session: SessionRow, turn: OpenTurn, trouble: Trouble | None
+) -> TurnInterrupted:
     cause = trouble.text if trouble else "the session host is gone"
     return TurnInterrupted(
-        turn_id=turn.turn_id, session_id=session.session_id, cause=cause, interruptions=turn.interruptions + 1
+        turn_id=turn.turn_id,
+        session_id=session.session_id,
+        work_item=label_of(connection, session.item_id),
+        cause=cause,
+        interruptions=turn.interruptions + 1,
     )

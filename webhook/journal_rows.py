@@ -29,7 +29,7 @@ from sessions.host.records import (
 )
 from statedb import codec, session_rows, turn_rows, work
 from statedb.database import Connection
-from statedb.reading import item_by_id
+from statedb.reading import item_by_id, label_of
 from statedb.rows import FateRow, ReplyRow
 from statedb.session_rows import SessionRow
 from statedb.turn_rows import TurnRow
@@ -227,12 +227,6 @@ def acknowledgement(recorder: Recorder, row: WaitingRow, item_id: ItemId, now_ms
         ]
     reaction = recorder.reaction(row.event, CARRIED_OUT, item_id=item_id, now_ms=now_ms)
     return [reaction] if reaction is not None else []
-
-
-def label_of(connection: Connection, item_id: ItemId) -> str:
-    """How the log names an item."""
-    item = item_by_id(connection, item_id)
-    return str(item.label) if item is not None else ""
 
 
 def merge(into: Written, other: Written) -> None:

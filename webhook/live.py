@@ -14,10 +14,11 @@ from sessions.host.records import Recorded
 from sessions.port import HarnessFailed, Live, Records
 from statedb import session_rows
 from statedb.database import Connection, StoreUnavailable
+from statedb.reading import label_of
 from statedb.session_rows import SessionRow
 from webhook.aftermath import Aftermath, Life
 from webhook.giving_up import Written
-from webhook.journal_rows import Applied, JournalRows, label_of, merge
+from webhook.journal_rows import Applied, JournalRows, merge
 from webhook.means import Means
 
 READ_S = 1.0

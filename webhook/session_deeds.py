@@ -17,13 +17,13 @@ from sessions.git_faults import GitFailed
 from sessions.port import HarnessFailed
 from statedb import session_rows, turn_rows, work
 from statedb.database import Connection
+from statedb.reading import label_of
 from statedb.rows import ItemRow, Removal
 from statedb.session_rows import SessionRow
 from statedb.work import WaitingRow
 from statedb.writing import write_reply
 from webhook.giving_up import Failure, Written, settle_stopped
 from webhook.ground import Ground, ask_to_end
-from webhook.journal_rows import label_of
 from webhook.opening import Opening, OpeningFailed, attach, open_session
 
 NO_ANSWER_MS = 5_000

@@ -63,14 +63,16 @@ def post_of(event: LogEvent, host: str) -> Post | None:
             return Post(
                 PostKind.WAITING, f"The agent asks something, and waits for an answer on {_page(event, host)}", item
             )
-        case SessionFailed(will_retry=will_retry):
-            then = "it is tried again" if will_retry else "somebody has to look"
-            return Post(PostKind.FAILED, f"The agent failed, {then}: {_page(event, host)}", item)
+        case SessionFailed():
+            return Post(PostKind.FAILED, f"The agent failed, and is tried again: {_page(event, host)}", item)
         case DispatchGaveUp(attempts=attempts, event_key=key):
             said = f"Gave up after {attempts} attempts: {_page(event, host)}\nthe-loop explain {key}"
             return Post(PostKind.GAVE_UP, said, key or item)
         case ReplyAbandoned() | ReplyDead():
             return Post(PostKind.REPLY_ABANDONED, f"An answer did not reach its thread: {_page(event, host)}", item)
+        case PollSourceError(repository="", source_name=source):
+            said = f"Polling cannot tell what became of its comments ({source}): see the-loop status"
+            return Post(PostKind.COVERAGE_STOPPED, said, source)
         case PollSourceError(repository=repository, source_name=source):
             said = f"https://{host}/{repository} cannot be read ({source}): what is written there goes unheard for now"
             return Post(PostKind.COVERAGE_STOPPED, said, f"{repository} {source}")

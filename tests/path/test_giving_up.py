@@ -287,3 +287,12 @@ def test_a_stop_after_a_give_up_leaves_nothing_to_rearm(service: ServiceInProces
     service.settle()
     assert service.fates(said) == ["awaiting-start"]
     assert len(harness.opens) == 4
+
+
+def test_a_session_that_failed_is_logged_with_its_work_item(service: ServiceInProcess, harness: StandInHarness) -> None:
+    harness.opening = DIES_AT_START
+    started = comment(1, "the-loop start")
+    service.arrive(started)
+    service.settle()
+    failed = [event for event in service.events.all() if event.name == "session.failed"]
+    assert [event.work_item for event in failed] == [str(started.label)]

@@ -88,7 +88,7 @@ def test_an_operator_is_answered_where_they_ask_and_a_stranger_is_not(services, 
 def test_a_service_that_is_killed_before_it_confirms_a_batch_loses_none_and_answers_none_twice(
     services, bot_api
 ) -> None:
-    ids = [bot_api.push_text(text, chat_id=OPERATOR, sender_id=OPERATOR) for text in ("/whoami", "/whoami", "/help")]
+    ids = [bot_api.push_text(text, chat_id=OPERATOR, sender_id=OPERATOR) for text in ("/whoami", "/status", "/help")]
     for method, answered in (("getUpdates", 1), ("sendMessage", 2)):
         bot_api.arm(method, Slow(), times=answered)
         bot_api.arm(method, Hang(), times=None)
@@ -110,7 +110,8 @@ def test_a_service_that_is_killed_before_it_confirms_a_batch_loses_none_and_answ
     wait_for_sends(bot_api, OPERATOR, 4)
     end(second)
     bot_api.wait_for(lambda: bot_api.confirmed_ids == [*ids, last], "the confirmation")
-    assert (confirmed_before, len(texts(bot_api, OPERATOR))) == ([], 4)
+    assert confirmed_before == []
+    assert [text.split()[0] for text in texts(bot_api, OPERATOR)] == ["You", "state", "/status", "You"]
 
 
 def test_a_service_that_is_killed_in_a_handler_answers_as_soon_as_it_is_started_again(services, bot_api) -> None:
@@ -181,11 +182,17 @@ def test_a_notice_is_posted_with_the_address_that_it_is_about(services, bot_api)
 
 
 def test_a_chat_that_cannot_be_reached_holds_nothing_up(services, bot_api) -> None:
-    bot_api.arm("sendMessage", Slow(), times=None)
-    service = services.start(settings(bot_api))
-    bot_api.wait_for_poll()
+    bot_api.chat(CHAT).refuses(Refusal(status=400, description="Bad Request: chat not found"), None)
+    polled = "[polling]\nenabled = true\n[[repositories]]\nname = 'octo/repo'\n"
+    service = services.start(settings(bot_api, polled))
+    bot_api.wait_for(
+        lambda: any(call.values["chat_id"] == CHAT for call in bot_api.calls_of("sendMessage")), "a notice"
+    )
+    bot_api.push_text("/whoami", chat_id=OPERATOR, sender_id=OPERATOR)
+    wait_for_sends(bot_api, OPERATOR)
     end(service)
-    bot_api.lift()
+    assert [line["reason"] for line in log_of(services, "telegram.post_dropped")] == ["refused"]
+    assert [line["event"] for line in log_of(services, "service.ready")] == ["service.ready"]
 
 
 def test_no_line_of_the_service_shows_the_token(services, bot_api) -> None:

@@ -25,12 +25,8 @@ TOLD = [
         Post(PostKind.WAITING, f"The agent asks something, and waits for an answer on {PAGE}", ITEM),
     ),
     (
-        SessionFailed(work_item=ITEM, will_retry=True),
-        Post(PostKind.FAILED, f"The agent failed, it is tried again: {PAGE}", ITEM),
-    ),
-    (
-        SessionFailed(work_item=ITEM, will_retry=False, error="text from outside"),
-        Post(PostKind.FAILED, f"The agent failed, somebody has to look: {PAGE}", ITEM),
+        SessionFailed(work_item=ITEM, will_retry=True, error="text from outside"),
+        Post(PostKind.FAILED, f"The agent failed, and is tried again: {PAGE}", ITEM),
     ),
     (
         DispatchGaveUp(work_item=ITEM, event_key=KEY, attempts=4),
@@ -50,6 +46,14 @@ TOLD = [
             PostKind.COVERAGE_STOPPED,
             "https://github.com/octo/repo cannot be read (comments): what is written there goes unheard for now",
             "octo/repo comments",
+        ),
+    ),
+    (
+        PollSourceError(repository="", source_name="in-play"),
+        Post(
+            PostKind.COVERAGE_STOPPED,
+            "Polling cannot tell what became of its comments (in-play): see the-loop status",
+            "in-play",
         ),
     ),
     (
