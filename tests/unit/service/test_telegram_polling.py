@@ -9,6 +9,7 @@ import pytest
 
 from service.lifecycle.resource import Health, Phase
 from service.lifecycle.shutdown import ShutdownBudget, ShutdownOutcome
+from telegrambot.handling import recorded
 from telegrambot.notices import HandlingFailed, Hearing, NothingMoved, PassedOver
 from telegrambot.polling import Polling
 from tests.fakes.bot_api.faults import Result
@@ -278,3 +279,19 @@ def test_a_poll_asks_for_what_the_settings_say(bot_api) -> None:
         bot_api.wait_for_poll()
     (poll,) = bot_api.polls
     assert (poll.timeout_s, poll.limit, poll.allowed_updates) == (20, 7, ("message", "callback_query"))
+
+
+def test_a_batch_is_written_down_under_its_lease_and_a_forced_end_before_that_confirms_nothing(bot_api) -> None:
+    bot_api.push_text("a")
+    bot, begun = PolledBot(bot_api, budget=IMPATIENT), threading.Event()
+
+    async def record(updates) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    bot.work.handler = recorded(record)
+    with bot:
+        assert begun.wait(LIMIT_S)
+        pending = bot.application.admission.counts().pending
+        result = bot.stop()
+    assert (pending, result.outcome, bot_api.highest_offset) == (1, ShutdownOutcome.FORCED, None)

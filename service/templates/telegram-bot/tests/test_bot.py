@@ -12,6 +12,7 @@ import pytest
 
 from bot import broadcast
 from bot.application import Bot
+from bot.commands import Command
 from bot.settings import Settings, SettingsWrong, read
 from bot.store import Store, StoreUnusable
 from service.clock import SystemClock
@@ -117,6 +118,25 @@ def test_nobody_else_can(telegram: Telegram, settings: Settings) -> None:
         telegram.write("/restart")
         assert telegram.wait_for_sent(1) == [(5, "That is for the operator.")]
         assert bot.application.admission.accepting
+
+
+def test_an_update_that_cannot_be_handled_is_told_confirmed_and_holds_up_no_other(
+    telegram: Telegram, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(chat_id: int) -> str:
+        raise KeyError("no such thing")
+
+    with running(settings) as bot:
+        bot._commands.table["help"] = Command("Broken", broken)
+        telegram.write("/help")
+        telegram.write("/stop")
+        sent = telegram.wait_for_sent(2)
+    told = (OPERATOR, "An update could not be handled (KeyError): see the journal.")
+    assert sorted(sent) == sorted([told, (5, "You get nothing more.")])
+    assert telegram.confirmed() == 2
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+        "update 1 could not be handled"
+    ]
 
 
 def test_a_reply_that_would_hold_up_the_others_waits_on_disk(telegram: Telegram, settings: Settings) -> None:
