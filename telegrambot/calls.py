@@ -91,6 +91,10 @@ class BotApi:
     def __repr__(self) -> str:
         return f"BotApi(bot_id={self.bot_id})"
 
+    def mask(self, text: str) -> str:
+        """A text without the bot's token, and without anything of a token's form."""
+        return self._masker.mask(text)
+
     async def call(
         self,
         method: str,
@@ -143,7 +147,7 @@ class BotApi:
         return failure_of_answer(
             method,
             code if isinstance(code, int) else status,
-            self._masker.mask(str(answer.get("description") or ""))[:DESCRIPTION_CHARACTERS_MAX],
+            self.mask(str(answer.get("description") or ""))[:DESCRIPTION_CHARACTERS_MAX],
             parameters if isinstance(parameters, dict) else None,
         )
 

@@ -2,10 +2,9 @@
 
 from typing import Protocol
 
-from telegrambot.calls import BotApi, Token
+from telegrambot.calls import BotApi
 from telegrambot.destinations import Destination
 from telegrambot.failures import Evidence, Failure, Reason, failure_in
-from telegrambot.masking import Masker
 
 METHOD = "sendMessage"
 
@@ -20,17 +19,16 @@ class Sender(Protocol):
 class BotSender:
     """Sends as a bot: plain text, without a preview of what it links to, and never with its own token in it."""
 
-    __slots__ = ("_api", "_masker")
+    __slots__ = ("_api",)
 
-    def __init__(self, api: BotApi, token: Token) -> None:
+    def __init__(self, api: BotApi) -> None:
         self._api = api
-        self._masker = Masker((token.value,))
 
     async def send(self, text: str, destination: Destination) -> None:
         parameters = {
             "chat_id": destination.chat_id,
             "message_thread_id": destination.thread_id,
-            "text": self._masker.mask(text),
+            "text": self._api.mask(text),
             "link_preview_options": {"is_disabled": True},
         }
         await self._api.call(METHOD, parameters)

@@ -51,6 +51,28 @@ class Unreadable:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class CommandWord:
+    """The command that a text begins with, without its slash, and the bot that it names, without the @; in small letters."""
+
+    name: str
+    bot: str
+    """Groups say which bot is meant; empty where none is named."""
+
+    def is_for(self, bot: str) -> bool:
+        """Whether a bot of that name is meant, or none is named."""
+        return self.bot in ("", bot.lower())
+
+
+def command_in(text: str) -> CommandWord | None:
+    """What a text asks a bot for; None where it does not begin with a command."""
+    word = text.split(maxsplit=1)[0].lower() if text.strip() else ""
+    if not word.startswith("/"):
+        return None
+    name, _, bot = word[1:].partition("@")
+    return CommandWord(name, bot)
+
+
 def read_batch(result: Sequence[object]) -> Sequence[Update | Unreadable]:
     """The elements of an answer to getUpdates, in its order."""
     return tuple(read_update(element) for element in result)

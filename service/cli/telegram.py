@@ -118,6 +118,7 @@ def broadcast(
 @contextmanager
 def _faults_of_a_broadcast() -> Iterator[None]:
     from service.telegram.broadcasting import Interrupted, NotUnderstood
+    from telegrambot.broadcast.message import TextRefused
     from telegrambot.broadcast.refusals import BroadcastRefused, Refusal
     from telegrambot.calls import EnvironmentUnusable
 
@@ -127,7 +128,7 @@ def _faults_of_a_broadcast() -> Iterator[None]:
         changed = refused.refusal is Refusal.CONTENT_CHANGED
         said = "this name was begun with another message: choose another name, or go on with --force" if changed else ""
         raise Stopped(said or str(refused)) from refused
-    except (NotUnderstood, EnvironmentUnusable) as fault:
+    except (NotUnderstood, TextRefused, EnvironmentUnusable) as fault:
         raise Stopped(str(fault)) from fault
     except Interrupted as fault:
         raise NotFound(f"{fault}; run the same command again to go on") from fault

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 
 from service.settings import Settings
 from service.telegram.seat import token_of
-from telegrambot.broadcast.message import Message, sender
+from telegrambot.broadcast.message import Message, sender, text_message
 from telegrambot.broadcast.report import Report
 from telegrambot.broadcast.run import Order, Oversight, broadcast
 from telegrambot.calls import BotApi, sending_client
 from telegrambot.clock import SystemClock
 from telegrambot.failures import CallFailed
 from telegrambot.floods import ChatId
-from telegrambot.texts import TEXT_UNITS_MAX, utf16_units
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -37,7 +36,7 @@ def recipients_in(text: str) -> list[ChatId]:
 
 
 def message_of(text: str | None, copied: str | None) -> Message:
-    """What is sent: a plain text, or a copy of CHAT/MESSAGE. Raises NotUnderstood."""
+    """What is sent: a plain text, or a copy of CHAT/MESSAGE. Raises NotUnderstood and TextRefused."""
     if (text is None) == (copied is None):
         raise NotUnderstood("say what to send, once: --text, --text-file or --copy")
     if copied is not None:
@@ -46,14 +45,7 @@ def message_of(text: str | None, copied: str | None) -> Message:
             raise NotUnderstood(f"{copied!r} is no message: write --copy CHAT/MESSAGE, as in -1001234567890/17")
         from_chat: ChatId = found["chat"] if found["chat"].startswith("@") else int(found["chat"])
         return Message("copyMessage", {"from_chat_id": from_chat, "message_id": int(found["message"])})
-    said = (text or "").strip()
-    if not said:
-        raise NotUnderstood("the text is empty")
-    if not said.isascii() and said != said.encode("utf-8", "replace").decode():
-        raise NotUnderstood("the text is not UTF-8: this terminal, or whoever wrote it, uses another encoding")
-    if (units := utf16_units(said)) > TEXT_UNITS_MAX:
-        raise NotUnderstood(f"the text is too long: {units} of {TEXT_UNITS_MAX} UTF-16 units")
-    return Message("sendMessage", {"text": said})
+    return text_message(text or "")
 
 
 def run(settings: Settings, order: Order, recipients: list[ChatId], observe: Callable[[Report], object]) -> Report:

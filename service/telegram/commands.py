@@ -14,7 +14,7 @@ from telegrambot.calls import BotApi
 from telegrambot.failures import CallFailed, Evidence, Failure, Reason
 from telegrambot.replies import METHOD, HandedOver, HandOver, Replies, Reply
 from telegrambot.texts import cut
-from telegrambot.updates import Update
+from telegrambot.updates import Update, command_in
 
 
 class Command(StrEnum):
@@ -118,18 +118,17 @@ class OperatorCommands:
 
     async def _command(self, update: Update) -> Command | None:
         """The command that a message begins with; None for another bot's, and for anything else."""
-        word = update.text.split(maxsplit=1)[0] if update.kind == "message" and update.text.strip() else ""
-        name, at, bot = word.removeprefix("/").partition("@")
-        if not word.startswith("/") or (at and bot.lower() != await self._name()):
+        word = command_in(update.text) if update.kind == "message" else None
+        if word is None or (word.bot and not word.is_for(await self._name())):
             return None
         known = {command.value: command for command in Command} | OTHER_NAMES
-        return known.get(name.lower())
+        return known.get(word.name)
 
     async def _name(self) -> str:
-        """Our own @name in small letters, asked for once."""
+        """Our own @name, asked for once."""
         if not self._bot_name:
             told = await self.api.call("getMe")
-            self._bot_name = str(told.get("username") or "").lower() if isinstance(told, dict) else ""
+            self._bot_name = str(told.get("username") or "") if isinstance(told, dict) else ""
         return self._bot_name
 
     def _ignore(self, update: Update, reason: IgnoreReason) -> None:

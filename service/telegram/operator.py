@@ -43,4 +43,4 @@ class OperatorWork:
 
 def operator_channel(sending: Sending, chat: OperatorChat, on_dropped: Callable[[Dropped], object]) -> OperatorChannel:
     """The channel to a chat by the bot's shared connections."""
-    return OperatorChannel(chat, BotSender(sending.api, sending.token), sending.clock, on_dropped, sending.floods)
+    return OperatorChannel(chat, BotSender(sending.api), sending.clock, on_dropped, sending.floods)

@@ -23,6 +23,7 @@ from telegrambot.notices import Notice
 from telegrambot.polling import Polling
 from telegrambot.updates import Update
 from tests.fakes.bot_api.server import StandInBotApi
+from tests.fakes.held_clock import settled
 from tests.fakes.lifecycle import LIMIT_S, ScriptedResource
 
 DOORKEEPER = "doorkeeper"
@@ -97,12 +98,7 @@ class PolledBot:
 
     def settle(self) -> None:
         """Return when the loop has done all that it could without the network."""
-
-        async def turns() -> None:
-            for _ in range(50):
-                await asyncio.sleep(0)
-
-        self.loop.submit(turns()).result(LIMIT_S)
+        self.loop.submit(settled()).result(LIMIT_S)
 
     def stop(self) -> ShutdownResult:
         """Shut down and wait for the end."""

@@ -180,7 +180,7 @@ def post_as_a_bot(bot_api: StandInBotApi, *texts: str, topic: str | None = None)
     async def post() -> None:
         async with sending_client() as client:
             token = Token(bot_api.token)
-            sender = BotSender(BotApi(token, client, bot_api.root_url), token)
+            sender = BotSender(BotApi(token, client, bot_api.root_url))
             chat = OperatorChat(chat_id=CHAT_ID, topics={"builds": 7})
             channel = OperatorChannel(chat, sender, FakeClock(), dropped.append)
             running = asyncio.ensure_future(channel.run())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from telegrambot.updates import Unreadable, Update, read_batch, read_update
+from telegrambot.updates import CommandWord, Unreadable, Update, command_in, read_batch, read_update
 
 MESSAGE = {"message_id": 3, "chat": {"id": -5, "type": "group"}, "from": {"id": 7}, "text": "/status"}
 
@@ -54,3 +54,26 @@ def test_one_update_that_cannot_be_read_takes_no_other_with_it() -> None:
         [{"update_id": 10, "message": MESSAGE}, {"update_id": 11}, {"update_id": 12, "message": MESSAGE}]
     )
     assert [type(element).__name__ for element in batch] == ["Update", "Unreadable", "Update"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        pytest.param("/status", CommandWord("status", ""), id="alone"),
+        pytest.param(" /STATUS now\nplease", CommandWord("status", ""), id="in capitals, with more behind it"),
+        pytest.param("/status@Our_Bot", CommandWord("status", "our_bot"), id="to a bot"),
+        pytest.param("status", None, id="no slash"),
+        pytest.param("a /status", None, id="in mid-sentence"),
+        pytest.param(" \n", None, id="nothing"),
+    ],
+)
+def test_a_command_is_read_with_the_bot_that_it_names(text: str, word: CommandWord | None) -> None:
+    assert command_in(text) == word
+
+
+def test_a_command_that_names_a_bot_is_for_that_one_alone() -> None:
+    assert [word.is_for("Our_Bot") for word in (CommandWord("help", ""), CommandWord("help", "our_bot"))] == [
+        True,
+        True,
+    ]
+    assert not CommandWord("help", "another").is_for("Our_Bot")

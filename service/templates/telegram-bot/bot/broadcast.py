@@ -8,17 +8,12 @@ import sys
 from bot.settings import Settings, SettingsWrong, read
 from bot.store import Store, StoreUnusable
 from service.lifecycle.signals import STOP_SIGNALS
-from telegrambot.broadcast.message import Message, sender
+from telegrambot.broadcast.message import TextRefused, sender, text_message
 from telegrambot.broadcast.refusals import BroadcastRefused, Refusal
 from telegrambot.broadcast.report import Report, RunOutcome
 from telegrambot.broadcast.run import Order, Oversight, broadcast
 from telegrambot.calls import BotApi, EnvironmentUnusable, sending_client
 from telegrambot.clock import SystemClock
-from telegrambot.texts import TEXT_UNITS_MAX, utf16_units
-
-
-class TextWrong(ValueError):
-    """Telegram takes no such text from anybody; what is wrong with it is said."""
 
 
 def run() -> None:
@@ -34,24 +29,10 @@ def run() -> None:
             may_differ=arguments.force,
         )
         report = asyncio.run(send(settings, order))
-    except (SettingsWrong, TextWrong, StoreUnusable, EnvironmentUnusable, BroadcastRefused, OSError) as fault:
+    except (SettingsWrong, TextRefused, StoreUnusable, EnvironmentUnusable, BroadcastRefused, OSError) as fault:
         sys.exit(_in_a_sentence(fault))
     _tell(report)
     sys.exit(0 if report.outcome in (RunOutcome.FINISHED, RunOutcome.DRY_RUN) else 1)
-
-
-def text_message(text: str) -> Message:
-    """A message of that text. Raises TextWrong."""
-    units = utf16_units(text)
-    if units > TEXT_UNITS_MAX:
-        raise TextWrong(
-            f"the text is too long: {units} characters, an emoji counted twice, where Telegram takes {TEXT_UNITS_MAX}"
-        )
-    if not text.strip():
-        raise TextWrong("the text is empty")
-    if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise TextWrong("the text is not UTF-8")
-    return Message("sendMessage", {"text": text})
 
 
 async def send(settings: Settings, order: Order) -> Report:

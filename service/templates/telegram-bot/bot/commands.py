@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.store import Store
 from telegrambot.replies import Replies, Reply
-from telegrambot.updates import Update
+from telegrambot.updates import Update, command_in
 
 KINDS = ("message",)
 """The updates that Telegram is asked for."""
@@ -30,7 +30,7 @@ class Commands:
         bot_name: Callable[[], str],
         restart: Callable[[], object],
     ) -> None:
-        """`bot_name` tells the bot's own name in small letters; `restart` begins the shutdown and returns at once."""
+        """`bot_name` tells the bot's own name; `restart` begins the shutdown and returns at once."""
         self._store, self._replies, self._operator_chat = store, replies, operator_chat
         self._bot_name, self._begin_restart = bot_name, restart
         self.table = {
@@ -46,16 +46,10 @@ class Commands:
         Raises CallFailed where Telegram refused the answer, or nobody knows whether it arrived.
         """
         chat_id = update.chat_id
-        command = self.table.get(self._named(update.text))
+        word = command_in(update.text)
+        command = self.table.get(word.name) if word is not None and word.is_for(self._bot_name()) else None
         if chat_id is not None and command is not None:
             await self._replies.reply(Reply(chat_id=chat_id, text=command.answer(chat_id)))
-
-    def _named(self, text: str) -> str:
-        """The command that a text begins with, without its slash; empty where it begins with none of ours."""
-        word = text.split(maxsplit=1)[0].lower() if text.strip() else ""
-        name, at, bot = word.partition("@")
-        is_ours = name.startswith("/") and (not at or bot == self._bot_name())  # groups say which bot is meant
-        return name.removeprefix("/") if is_ours else ""
 
     def _start(self, chat_id: int) -> str:
         self._store.subscribe(chat_id)

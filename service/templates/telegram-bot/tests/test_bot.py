@@ -194,8 +194,8 @@ def test_a_broadcast_makes_no_store_where_the_bot_has_none(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        pytest.param("a" * 4097, "too long: 4097 characters", id="too long"),
-        pytest.param("\U0001f600" * 2049, "too long: 4098 characters", id="too long in pairs"),
+        pytest.param("a" * 4097, "too long: 4097 of 4096 characters", id="too long"),
+        pytest.param("\U0001f600" * 2049, "too long: 4098 of 4096 characters", id="too long in pairs"),
         pytest.param(" \n", "empty", id="empty"),
         pytest.param("\udcff", "not UTF-8", id="no text"),
     ],
